@@ -1,0 +1,215 @@
+"""The few file operations whose order keeps mail safe; the only place that changes anything on disk.
+
+Every name is taken as it stands: links are not followed, devices and pipes are not opened. An OSError means that
+the step did not happen; a file that is gone is a return value, for someone else has it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+
+from a2a_watch.names import numbered
+
+TEMP = ".new.tmp"  # one name, only under the lock: what a crash leaves is overwritten or cleared by the next run
+LOCK_POLL_SECONDS = 0.01
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def listing(folder: str, regular: bool = False) -> list[str]:
+    """Return the names in `folder`, sorted by their bytes, or those of `regular` files; none when it is not there."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if not regular or entry.is_file(follow_symlinks=False)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(names, key=os.fsencode)
+
+
+def read(path: str, limit: int) -> tuple[bytes, int, float] | None:
+    """Return up to `limit` bytes, the whole size and the time of change of a regular file, None for anything else."""
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        return None
+    handle = os.open(path, os.O_RDONLY | _OPEN)
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            return None  # Race: replaced since lstat
+        raw = b""
+        while len(raw) < limit and (more := os.read(handle, limit - len(raw))):
+            raw += more
+        return raw, facts.st_size, facts.st_mtime
+    finally:
+        os.close(handle)
+
+
+def exists(path: str) -> bool:
+    """Tell whether anything stands at `path`, a dangling link included."""
+    return os.path.lexists(path)
+
+
+def free(name: str, *folders: str) -> str:
+    """Return `name`, or the first `name-2`, `name-3`, … that stands in none of `folders`."""
+    candidate, number = name, 1
+    while any(exists(os.path.join(folder, candidate)) for folder in folders):
+        number += 1
+        candidate = numbered(name, number)
+    return candidate
+
+
+def sync(folder: str) -> None:
+    """Put the names in `folder` on the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: str) -> bool:
+    """Have a folder at `path`, mode 0700; tell whether it was made. What stands in its way is renamed, not removed."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            return False
+        aside(path)
+        os.mkdir(path, 0o700)
+    sync(os.path.dirname(path))
+    return True
+
+
+def aside(path: str) -> None:
+    """Rename what stands at `path` to a free dot name beside it, which every reader ignores."""
+    folder, name = os.path.split(path)
+    os.rename(path, os.path.join(folder, free("." + name.lstrip(".") + ".aside", folder)))
+
+
+def write_new(path: str, data: bytes) -> None:
+    """Write a new file, mode 0600, and put its bytes on the disk; whatever fails, no file stays."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN, 0o600)
+    try:
+        try:
+            _write(handle, data)
+            # Order: bytes before the name, or a power cut leaves a message that is all zeros.
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError:
+        os.unlink(path)
+        raise
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+def publish(temp: str, path: str) -> None:
+    """Give the written `temp` its final name without ever replacing a file; raise FileExistsError instead."""
+    try:
+        os.link(temp, path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        if exists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+        # Race: no other writer has this name, for it ends in this message's own id.
+        os.rename(temp, path)
+        return
+    os.unlink(temp)
+
+
+def replace(folder: str, name: str, data: bytes, lasting: bool = True) -> None:
+    """Put `data` at `name` (which may be `sub/name`) in one step; `lasting` also survives a power cut."""
+    temp, path = os.path.join(folder, TEMP), os.path.join(folder, name)
+    try:
+        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
+    except OSError as error:
+        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            raise
+        aside(temp)
+        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
+    try:
+        try:
+            _write(handle, data)
+            if lasting:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        try:
+            os.rename(temp, path)
+        except IsADirectoryError:
+            aside(path)
+            os.rename(temp, path)
+    except OSError:
+        os.unlink(temp)
+        raise
+    if lasting:
+        sync(os.path.dirname(path))
+
+
+def move(source: str, target: str) -> bool:
+    """Rename within one file system; False when someone else was faster. The caller knows that `target` is free."""
+    try:
+        os.rename(source, target)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def remove(path: str) -> None:
+    """Have no file at `path`."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass  # Race: someone else removed it, which is what was wanted
+    except (IsADirectoryError, PermissionError):
+        # macOS: unlink of a folder is EPERM; anywhere else EPERM is a refusal, and goes on up.
+        if not os.path.isdir(path):
+            raise
+        aside(path)
+
+
+def remove_made(folder: str) -> None:
+    """Remove a folder that this run made and that is still empty."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        pass  # Race: somebody else's mail is in it by now
+
+
+class Lock:
+    """`with Lock(folder, seconds) as held:` the flock on `<folder>/.lock`; `held` is False when it stayed taken."""
+
+    def __init__(self, folder: str, seconds: float) -> None:
+        self._folder, self._seconds, self._handle = folder, seconds, -1
+
+    def __enter__(self) -> bool:
+        path = os.path.join(self._folder, ".lock")
+        try:
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
+        except OSError as error:
+            if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+                raise
+            # A folder or a link by that name: the inbox itself can be locked just as well, by all alike.
+            self._handle = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+        end = time.monotonic() + self._seconds
+        while True:
+            try:
+                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except OSError as error:
+                if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
+                    raise
+            if time.monotonic() >= end:
+                return False
+            time.sleep(LOCK_POLL_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)

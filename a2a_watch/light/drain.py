@@ -1,0 +1,161 @@
+"""The drain: what a hook, the skill or a person calls to see an agent's mail; `hooks/drain-inbox` starts it.
+
+It exits 0 within its time whatever happens, and leaves unread what it could not show.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from a2a_watch.identity import Identity, Surroundings
+from a2a_watch.inbox import Inbox, NotShown, Outcome, Visit
+from a2a_watch.light.event import Event, read_event
+from a2a_watch.light.page import Page, fit, summary
+from a2a_watch.light.process import is_gone, name_process
+from a2a_watch.names import Problem
+from a2a_watch.receipts import key_of
+
+HOOK_BUDGET = 9_900  # the client passes a text of 10,000 on whole and swallows a longer one
+BASH_BUDGET = 28_000  # a skill's or a Bash command's output may be 30,000
+PERSON_COLUMNS = 100
+DRAINING = ("SessionStart", "UserPromptSubmit")  # the events whose text reaches the model
+USAGE = """usage: drain-inbox [--receipts]
+
+Show this agent's mail and archive it. A hook's JSON on standard input names the event and the session.
+--receipts: mail counts as read only after the session's Stop; for handlers installed together.
+"""
+
+
+class Run:
+    """One run of the drain: who is asked for, by whom, and how to speak to them."""
+
+    def __init__(self, here: Surroundings, event: Event | None, receipts: bool, heard: bool, parent: str) -> None:
+        self.here, self.event, self.heard, self.receipts = here, event, heard, receipts
+        session = (event.session if event else "") or here.session
+        self.key = key_of(session) if receipts and session else ""
+        self.pid = here.client_pid or (parent if event else "")
+
+    def go(self) -> None:
+        """Do what the event asks for."""
+        event = self.event
+        if (event and event.subagent) or (not event and self.receipts and self.here.is_hook and not self.heard):
+            return  # a hook whose client says nothing must not show mail to nobody
+        identity = Identity(self.here)
+        inbox = Inbox(self.here.root(), identity.name())
+        inbox.check()
+        try:
+            os.stat(inbox.folder)
+        except FileNotFoundError:
+            return
+        now = time.time()
+        if event and event.name in ("Stop", "SessionEnd"):
+            if self.key:
+                (inbox.confirm if event.name == "Stop" else inbox.give_back)(self.key, now)
+        elif not event or event.name in DRAINING:
+            project = identity.project_root if identity.answer.rule == 3 else ""
+            self._drain(inbox, Visit(now, self.key, name_process(self.pid), event.name if event else "", project))
+
+    def _drain(self, inbox: Inbox, visit: Visit) -> None:
+        event = self.event
+        if event:
+            if event.source == "compact" or (self.here.unattended and not self.here.drains_unattended):
+                return
+            if event.runs_skill():
+                if self.key and inbox.pending():
+                    inbox.remember(visit)
+                return
+        budget = HOOK_BUDGET if event else BASH_BUDGET if self.here.is_claude else 0
+        archive = self.here.short(inbox.path(".read")) + "/"
+        page = Page(inbox.agent, archive, visit.now, budget, bytes_count=bool(event) and not self.here.is_claude)
+        outcome = inbox.drain(visit, page.add, lambda found: self._show(page, found, inbox), is_gone)
+        if not outcome.names:
+            self.tell(self._notes(outcome, inbox))
+
+    def _show(self, page: Page, outcome: Outcome, inbox: Inbox) -> None:
+        text, notes = page.text(outcome.waiting), self._notes(outcome, inbox)
+        if self.event:
+            line = " · ".join([summary(page.fields, outcome.waiting, PERSON_COLUMNS), *notes])
+            context = {"hookEventName": self.event.name, "additionalContext": text}
+            _write({"hookSpecificOutput": context, **({"systemMessage": line} if self.here.is_claude else {})})
+        else:
+            _write(text)
+            self.tell(notes)
+
+    def _notes(self, outcome: Outcome, inbox: Inbox) -> list[str]:
+        notes = []
+        if outcome.busy and inbox.pending():
+            notes.append("mail for %s waits, but another program holds its lock; try: /check-inbox" % inbox.agent)
+        if outcome.bad:
+            where = self.here.short(inbox.path(".bad"))
+            notes.append("%d file(s) that are no message set aside; try: ls -l %s" % (len(outcome.bad), where))
+        if outcome.unreadable:
+            notes.append(
+                "cannot read %s; try: ls -l %s" % (", ".join(outcome.unreadable), self.here.short(inbox.folder))
+            )
+        if outcome.shared_with:
+            notes.append("%s shares the inbox %s; to part them: echo NEW-NAME > .agent-id"
+                         % (self.here.short(outcome.shared_with), inbox.agent))  # fmt: skip
+        return [fit(note, PERSON_COLUMNS * 3) for note in notes]
+
+    def tell(self, notes: list[str]) -> None:
+        """Say something to the person, who is at the client's screen or at this terminal."""
+        if notes and not self.event:
+            os.write(2, "".join("drain-inbox: %s\n" % note for note in notes).encode("utf-8", "backslashreplace"))
+        elif notes and self.event and self.event.name in DRAINING and self.here.is_claude:
+            _write({"systemMessage": " · ".join(["a2a: " + notes[0], *notes[1:]])})
+
+
+def _write(output: str | dict[str, object]) -> None:
+    if not isinstance(output, str):
+        import json
+
+        output = json.dumps(output)
+    data = written = output.encode()
+    while data:
+        try:
+            data = data[os.write(1, data) :]
+        except OSError as error:
+            raise (NotShown(*error.args) if data is written else error) from None
+
+
+def _occupy_closed_streams() -> None:
+    # Otherwise the next file opened here would take that number, and the mail would be printed into it.
+    for handle in (0, 1, 2):
+        try:
+            os.fstat(handle)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # writing to it fails, as to a closed one
+
+
+def main() -> int:
+    """Run the drain: `drain-inbox [--receipts]`, the parent's process number as the last argument."""
+    _occupy_closed_streams()
+    *arguments, parent = sys.argv[1:]
+    if set(arguments) & {"-h", "--help"}:
+        _write(USAGE)
+        return 0
+    run = None
+    try:
+        event, heard = read_event(0)
+        run = Run(Surroundings(), event, "--receipts" in arguments, heard, parent)
+        run.go()
+    except Exception as error:
+        # The one boundary: a hook never disrupts a session, and what was not shown is still pending.
+        _explain(run, error)
+    return 0
+
+
+def _explain(run: Run | None, error: Exception) -> None:
+    if isinstance(error, Problem):
+        sentence = "%s; try: %s" % (error, error.fix)
+    elif isinstance(error, OSError):
+        sentence = "mail waits but cannot be shown: %s; try: a2a-id --explain" % (error.strerror or error)
+    else:
+        sentence = "mail waits but cannot be shown: %s: %s" % (type(error).__name__, error)
+    try:
+        if run:
+            run.tell([fit(sentence, PERSON_COLUMNS * 3)])
+    except OSError:
+        pass  # nobody listens

@@ -1,0 +1,194 @@
+"""a2a-send: leave a note for another agent. What it says it sent is on the disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from a2a_watch import durable
+from a2a_watch.identity import Identity, Surroundings
+from a2a_watch.inbox import Inbox
+from a2a_watch.light.delivery import Delivery
+from a2a_watch.light.lookup import find
+from a2a_watch.message import ABSENT, FIELDS, MAX_BYTES, decode
+from a2a_watch.names import Ids, Problem, agent_name
+
+STDOUT, STDERR = 1, 2
+USAGE = """usage: a2a-send TO[,TO…] [--subject S] [BODY]
+       a2a-send --reply ID [--subject S] [BODY]
+
+Leave a note in another agent's inbox; its next session has it in front of it.
+BODY is the last argument, --file F, or standard input (- or nothing):
+
+    a2a-send project-b --subject "Bumped the shared API" <<'EOF'
+    When you get this: pull the shared config and re-run your build.
+    EOF
+
+--reply ID   answer a message of my own inbox, pending or read; the beginning of its id will do
+--json       print the messages that were written, one line each
+"""
+
+
+class Misuse(Problem):
+    """The command line makes no sense; exit 2."""
+
+
+class Request:
+    """The command line, taken apart; raises Misuse."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.help = False
+        values: dict[str, str | None] = {"--subject": None, "--file": None, "--reply": None}
+        words, self.json, plain = [], False, False
+        queue = list(arguments)
+        while queue:
+            word = queue.pop(0)
+            option, equals, value = word.partition("=")
+            # A body may well begin with a dash, an option never holds a blank.
+            if plain or word == "-" or not word.startswith("-") or len(word.split(None, 1)) > 1:
+                words.append(word)
+            elif word == "--":
+                plain = True
+            elif word == "--json":
+                self.json = True
+            elif word in ("-h", "--help"):
+                self.help = True
+                return
+            elif option not in values:
+                raise Misuse("%s is no option of a2a-send" % ascii(word), "a2a-send --help, or -- before the body")
+            elif not equals and not queue:
+                raise Misuse("%s needs a value" % option, "a2a-send --help")
+            else:
+                values[option] = value if equals else queue.pop(0)
+        self.subject, self.file, self.reply = values["--subject"], values["--file"], values["--reply"]
+        self.to = "" if self.reply else words.pop(0) if words else ""
+        if not self.to and not self.reply:
+            raise Misuse("nobody to send to", "a2a-send --help")
+        if len(words) > 1 or (words and self.file is not None):
+            raise Misuse("more than one body: %s" % ascii(words[-1]), "a2a-send TO --subject 'S' 'the whole body'")
+        self.body = words[0] if words else None
+
+    def read_body(self) -> str:
+        """Return the body from wherever it comes, byte for byte; raises Misuse when there is none."""
+        if self.file is not None:
+            try:
+                with open(self.file, "rb") as file:
+                    raw = file.read(MAX_BYTES + 1)
+            except OSError as error:
+                raise Problem("%s: %s" % (self.file, error.strerror), "ls -l %s" % self.file) from None
+        elif self.body is None or self.body == "-":
+            raw = b"" if os.isatty(0) and self.body is None else _read_input()
+        else:
+            raw = os.fsencode(self.body)
+        if not raw.strip():
+            raise Misuse("nothing to send", "a2a-send TO 'the body', or a2a-send TO --file F")
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            raise Problem("the body is not UTF-8 at byte %d" % error.start, "iconv -f latin1 -t utf-8") from None
+
+
+def _read_input() -> bytes:
+    raw = b""
+    try:
+        while len(raw) <= MAX_BYTES and (more := os.read(0, 1 << 16)):
+            raw += more
+    except OSError:
+        pass  # standard input is closed
+    return raw
+
+
+def send(arguments: list[str]) -> int:
+    """Send what the command line says; return the exit status, raise Problem with nothing sent."""
+    request, here = Request(arguments), Surroundings()
+    if request.help:
+        _say(USAGE, STDOUT)
+        return 0
+    me, root = Identity(here).name(), here.root()
+    recipients, subject = _address(request, root, me)
+    body, ids, deliveries = request.read_body(), Ids(), []
+    for to in recipients:
+        id_, timestamp = ids.next(time.time_ns(), os.urandom(8))
+        fields = dict(zip(FIELDS, (id_, me, to, timestamp, subject, body)))  # noqa: B905
+        try:
+            delivery = Delivery(Inbox(root, to), fields)
+        except UnicodeEncodeError:
+            raise Problem("the subject is not UTF-8", "a2a-send --subject S with plain text") from None
+        if len(delivery.data) > MAX_BYTES:
+            raise Problem("the message has %d bytes, %d are allowed" % (len(delivery.data), MAX_BYTES),
+                          "put it in a file and send its path")  # fmt: skip
+        delivery.inbox.check()
+        deliveries.append(delivery)
+    known = [name for name in durable.listing(root) if not name.startswith(".")]
+    _deliver(deliveries)
+    for delivery in deliveries:
+        if delivery.inbox.agent not in known:
+            _hint(delivery.inbox.agent, known)
+            delivery.explain_root()
+        delivery.inbox.refresh_marker(time.time(), {delivery.name: delivery.fields})
+        if request.json:
+            _say(delivery.data.decode(), STDOUT)
+        else:
+            _say("sent: %s -> %s (%s)\n" % (me, delivery.inbox.agent, delivery.fields["id"]), STDOUT)
+    return 0
+
+
+def _address(request: Request, root: str, me: str) -> tuple[list[str], str]:
+    if not request.reply:
+        # A folder name may hold a comma; when such an inbox is there, it is meant.
+        one = durable.exists(os.path.join(root, request.to)) and "/" not in request.to
+        names = [request.to] if one else request.to.split(",")
+        try:
+            return list(dict.fromkeys(agent_name(name) for name in names)), request.subject or ""
+        except Problem as problem:
+            raise Misuse(str(problem), "a2a-send --help") from None
+    inbox, folder, name = find(root, [me], request.reply)
+    file = durable.read(inbox.path(folder, name), MAX_BYTES)
+    old = decode(file[0]) if file else {}
+    subject = old.get("subject", "").replace(ABSENT, "")
+    answer = subject if subject.lower().startswith("re:") else ("re: " + subject).rstrip()
+    return [agent_name(old.get("from", ""))], answer if request.subject is None else request.subject
+
+
+def _deliver(deliveries: list[Delivery]) -> None:
+    # Order: every message is whole on the disk before the first is published.
+    try:
+        for delivery in deliveries:
+            delivery.write()
+        for delivery in deliveries:
+            delivery.publish()
+    except OSError as error:
+        for one in reversed(deliveries):
+            one.undo()
+        sent = [one.inbox.agent for one in deliveries if one.published]
+        but = "; sent to %s before that" % ", ".join(sent) if sent else "; nothing was sent"
+        raise Problem("%s: %s%s" % (delivery.inbox.folder, error.strerror, but),
+                      "df -h %s; ls -ld %s" % (delivery.inbox.root, delivery.inbox.root)) from None  # fmt: skip
+
+
+def _hint(agent: str, known: list[str]) -> None:
+    from difflib import get_close_matches
+
+    near = get_close_matches(agent, known, 3, 0.5)
+    also = "; did you mean %s?" % " or ".join(near) if near else ""
+    _say("a2a-send: this is the first mail for %s%s\n" % (agent, also), STDERR)
+
+
+def _say(text: str, handle: int) -> None:
+    try:
+        os.write(handle, text.encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass  # nobody listens, and the message is sent all the same
+
+
+def main() -> int:
+    """Run the command; exit 0 sent, 1 not sent, 2 misuse."""
+    arguments = sys.argv[1:]
+    try:
+        return send(arguments)
+    except Problem as problem:
+        _say("a2a-send: %s; try: %s\n" % (problem, problem.fix), STDERR)
+        return 2 if isinstance(problem, Misuse) else 1
+    except KeyboardInterrupt:
+        return 130

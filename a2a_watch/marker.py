@@ -1,0 +1,47 @@
+"""The marker `.pending`: there exactly while mail waits, one line of JSON that says what. A hint, never the truth."""
+
+from __future__ import annotations
+
+import os
+
+from a2a_watch import durable
+from a2a_watch.message import READ_LIMIT, NotAMessage, decode, one_line, quote
+from a2a_watch.names import is_message_name, stamp
+
+MARKER = ".pending"
+LOOKS = 50  # so many of the newest messages give the senders
+
+
+def mark(folder: str, agent: str, now: float, known: dict[str, dict[str, str]] | None = None) -> None:
+    """Make the marker say what waits in `folder`, under the agent's lock; `known` spares reading those messages."""
+    names = [name for name in durable.listing(folder, regular=True) if is_message_name(name)]
+    path = os.path.join(folder, MARKER)
+    if not names:
+        durable.remove(path)
+        return
+    found = [(known or {}).get(name) or _peek(os.path.join(folder, name)) for name in reversed(names[-LOOKS:])]
+    senders = dict.fromkeys(one_line(fields["from"], 100) for fields in found if fields)
+    parts = [
+        ("agent", quote(agent)),
+        ("count", str(len(names))),
+        ("oldest", quote(one_line(names[0], 300))),
+        ("newest", quote(one_line(names[-1], 300))),
+        ("from", "[%s]" % ", ".join(map(quote, senders))),
+        ("subject", quote(one_line(found[0]["subject"], 200) if found[0] else "")),
+    ]
+    line = "{%s, " % ", ".join('"%s": %s' % part for part in parts)
+    try:
+        old = durable.read(path, 1 << 16)
+    except OSError:
+        old = None
+    # Whoever watches the file is woken by news only. Not synced: what a power cut loses, the next change repairs.
+    if not (old and old[0].startswith(line.encode())):
+        durable.replace(folder, MARKER, ('%s"updated": "%s"}\n' % (line, stamp(now))).encode(), lasting=False)
+
+
+def _peek(path: str) -> dict[str, str] | None:
+    try:
+        file = durable.read(path, READ_LIMIT)
+        return decode(file[0]) if file and file[1] <= READ_LIMIT else None
+    except (OSError, NotAMessage):
+        return None
