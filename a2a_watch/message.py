@@ -22,8 +22,10 @@ _VISIBLE = {**_CONTROL, **{code: "\\u%04x" % code for code in _HIDDEN}}
 _VISIBLE.update({code: "\\U%08x" % code for code in range(0xE0000, 0xE01F0)})
 
 # Tags with which a host marks its own words in a model's context; a note must not open or close one.
-_HOST_TAGS = ("system-reminder", "system_reminder", "system>", "user-prompt-submit-hook", "task-notification")
-_HOST_TAGS += ("local-command-", "command-name", "command-message", "antml:", "function_calls", "function_results")
+_HOST_TAGS = (
+    *("system-reminder", "system_reminder", "system>", "user-prompt-submit-hook", "task-notification"),
+    *("local-command-", "command-name", "command-message", "antml:", "function_calls", "function_results"),
+)
 
 
 class NotAMessage(Exception):
