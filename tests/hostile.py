@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit import PYTHON, REPO, Drained, Shown, World, parse, said
+from tests.kit import PYTHON, REPO, Drained, Shown, World, parse
 
 NAME = "2026-05-29T15-45-27Z-hostile.json"  # sorts before the good message: it is in the way
 GOOD_NAME = "2026-05-29T15-45-28Z-good.json"
@@ -95,23 +95,16 @@ class Elsewhere(World):
         return {**super().env(), "A2A_PYTHON": self.python, **more}
 
     def run(self, *command: str | Path, at: str = "project-a", **options: Any) -> subprocess.CompletedProcess[bytes]:
-        """Run the copy as the other user, who owns everything in this world."""
-        return super().run(self.hook_file, *command[1:], at=at, **options, **self.switch)
-
-    def own(self) -> None:
-        """Give everything in this world to its user, modes as they are."""
+        """Run the copy of the hook as the other user, who owns everything in this world, modes as they are."""
         if self.switch:
             for path in [self.base, *self.base.rglob("*")]:
                 os.lchown(path, NOBODY, NOBODY)
+        return super().run(self.hook_file, *command[1:], at=at, **options, **self.switch)
 
 
 @contextmanager
 def another_user() -> Iterator[Elsewhere]:
     """Yield a world whose user may not do everything; root drops its rights for it, anybody else has none to drop."""
-    with tempfile.TemporaryDirectory() as base:
+    with tempfile.TemporaryDirectory(dir="/tmp") as base:
         Path(base).chmod(0o755)
-        try:
-            yield Elsewhere(Path(base))
-        finally:
-            for folder in [base, *(str(path) for path in Path(base).rglob("*") if path.is_dir())]:
-                os.chmod(folder, 0o755)
+        yield Elsewhere(Path(base))

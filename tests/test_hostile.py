@@ -87,8 +87,14 @@ ODD_MESSAGES = {
         Shown("f", "t", "\\ud800", "", "\\udfff x \\ude00\\ud83d", ""),
     ),
     "surrogates as bytes": (fields(body="X").replace(b"X", b"\xed\xa0\x80"), Shown("f", "t", "s", "", "\\ud800", "")),
-    "raw newlines": (fields(body="X").replace(b"X", b"one\ntwo\r\nthree"), Shown("f", "t", "s", "", "one\ntwo\nthree", "")),
-    "raw control bytes": (fields(body="X").replace(b"X", b"a\0b\x1b[2J"), Shown("f", "t", "s", "", "a\\x00b\\x1b[2J", "")),
+    "raw newlines": (
+        fields(body="X").replace(b"X", b"one\ntwo\r\nthree"),
+        Shown("f", "t", "s", "", "one\ntwo\nthree", ""),
+    ),
+    "raw control bytes": (
+        fields(body="X").replace(b"X", b"a\0b\x1b[2J"),
+        Shown("f", "t", "s", "", "a\\x00b\\x1b[2J", ""),
+    ),
     "a 6,000-digit number": (fields(body="X").replace(b'"X"', b"7" * 6000), Shown("f", "t", "s", "", "7" * 6000, "")),
     "duplicate keys": (b'{"body": "one", "from": "f", "body": "two"}', Shown("f", "(none)", "(none)", "", "two", "")),
     "unknown fields": (fields(priority=9, **{"": "", "x\ny": []}), Shown("f", "t", "s", "", "b", "")),
