@@ -21,6 +21,14 @@ from a2a_watch.names import Problem, is_message_name, stamp
 from a2a_watch.receipts import BY_HAND, SHOWINGS, Receipts
 from a2a_watch.receipts import FOLDER as SHOWN
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Offer = Callable[[str, dict[str, str], int, str, int], bool]
+    _Show = Callable[["Outcome"], None]
+    _Gone = Callable[[str], bool | None]
+
 READ, BAD = ".read", ".bad"
 LOCK_SECONDS = 1.0  # a drain that holds the lock longer is frozen; a session start must not be
 MARKER_LOCK_SECONDS = 0.2  # a sender's message is safe without it, and the marker is only a hint
@@ -276,12 +284,3 @@ class Inbox:
         # Order: the new name before the old one is known gone; on file systems with a journal it is one step.
         durable.sync(self.path(READ))
         durable.sync(self.folder)
-
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    _Offer = Callable[[str, dict[str, str], int, str, int], bool]
-    _Show = Callable[[Outcome], None]
-    _Gone = Callable[[str], bool | None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from a2a_watch import durable
-from a2a_watch.message import READ_LIMIT, NotAMessage, decode, one_line, quote
+from a2a_watch.codec import dump
+from a2a_watch.message import READ_LIMIT, NotAMessage, decode, one_line
 from a2a_watch.names import is_message_name, stamp
 
 MARKER = ".pending"
@@ -21,15 +22,10 @@ def mark(folder: str, agent: str, now: float, known: dict[str, dict[str, str]] |
         return
     found = [(known or {}).get(name) or _peek(os.path.join(folder, name)) for name in reversed(names[-LOOKS:])]
     senders = dict.fromkeys(one_line(fields["from"], 100) for fields in found if fields)
-    parts = [
-        ("agent", quote(agent)),
-        ("count", str(len(names))),
-        ("oldest", quote(one_line(names[0], 300))),
-        ("newest", quote(one_line(names[-1], 300))),
-        ("from", "[%s]" % ", ".join(map(quote, senders))),
-        ("subject", quote(one_line(found[0]["subject"], 200) if found[0] else "")),
-    ]
-    line = "{%s, " % ", ".join('"%s": %s' % part for part in parts)
+    line = '{"agent": %s, "count": %d, "oldest": %s, "newest": %s, "from": %s, "subject": %s, ' % (
+        *(dump(agent), len(names), dump(one_line(names[0], 300)), dump(one_line(names[-1], 300))),
+        *(dump(list(senders)), dump(one_line(found[0]["subject"], 200) if found[0] else "")),
+    )
     try:
         old = durable.read(path, 1 << 16)
     except OSError:

@@ -5,13 +5,12 @@ Writing is strict (six string fields); reading is liberal, for any tool may writ
 
 from __future__ import annotations
 
+from a2a_watch.codec import NotJson, dump, load
+
 FIELDS = ("id", "from", "to", "timestamp", "subject", "body")
 MAX_BYTES = 1 << 20  # of one message's file; senders refuse more, readers show the header and the path
 READ_LIMIT = 8 << 20  # bytes; of a larger file not even the header is known
 ABSENT = "(none)"
-
-_JSON_ESCAPES = {code: "\\u%04x" % code for code in range(32)}
-_JSON_ESCAPES.update({ord('"'): '\\"', ord("\\"): "\\\\", 8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"})
 
 # Shown as an escape, never sent: terminal control, line breaks of other alphabets, characters that reorder a line
 # or cannot be seen at all. Joiners and variation selectors stay: emoji and Persian need them.
@@ -36,44 +35,35 @@ class NotAMessage(Exception):
         self.early = early
 
 
-def quote(text: str) -> str:
-    """Return `text` as a JSON string."""
-    # Not json.dumps: importing json costs a send more than everything else it does.
-    return '"%s"' % text.translate(_JSON_ESCAPES)
-
-
 def encode(fields: dict[str, str]) -> bytes:
     """Return the six fields as one line of JSON in UTF-8; raises UnicodeEncodeError for a lone surrogate."""
-    return ("{%s}\n" % ", ".join("%s: %s" % (quote(key), quote(fields[key])) for key in FIELDS)).encode()
+    return (dump({key: fields[key] for key in FIELDS}) + "\n").encode()
 
 
 def decode(raw: bytes) -> dict[str, str]:
     """Return the six fields as text, odd ones as compact JSON, absent ones as `(none)`; raise NotAMessage."""
-    import json
-
     try:
-        text = raw.decode(json.detect_encoding(raw), "surrogatepass").lstrip("\ufeff")
+        text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", "surrogatepass")
     except UnicodeError:
         text = raw.decode("latin-1")
     try:
-        # A number stays text: int() refuses 4,300 digits, and a float would be shown rounded.
-        found = json.loads(text, strict=False, parse_int=str, parse_float=str)
-    except json.JSONDecodeError as error:
-        near_end = len(text.rstrip()) - error.pos <= len("\\uXXXX") or error.msg.startswith("Unterminated")
-        raise NotAMessage(not text.strip() or (text.lstrip().startswith("{") and near_end)) from None
-    except RecursionError:
-        raise NotAMessage(early=False) from None
+        found = load(text)
+    except NotJson as error:
+        begins = text.lstrip().startswith("{") and error.unfinished
+        raise NotAMessage(early=begins or not text.strip()) from None
     if not isinstance(found, dict):
         raise NotAMessage(early=False)
     return {key: _as_text(found.get(key)) for key in FIELDS}
 
 
 def _as_text(value: object) -> str:
-    import json
-
     if value is None or value == "":
         return ABSENT
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def visible(text: str) -> str:

@@ -6,10 +6,10 @@ message after its receipt is gone: when it was shown, when it was restored, what
 
 from __future__ import annotations
 
-import json
 import os
 
 from a2a_watch import durable
+from a2a_watch.codec import NotJson, dump, load
 
 FOLDER = ".shown"
 BY_HAND = ".drain"  # the receipt of a drain that nobody confirms: only there while it runs, or after it crashed
@@ -81,15 +81,15 @@ class Receipts:
 
 
 def _json(content: dict[str, object]) -> bytes:
-    # ASCII, so that names that are no UTF-8 survive as the surrogates that stand for them.
-    return json.dumps(content).encode("ascii") + b"\n"
+    # Names that are no UTF-8 survive as the escapes of the surrogates that stand for them.
+    return dump(content).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _load(path: str) -> dict[str, object] | None:
     try:
         file = durable.read(path, _LIMIT)
-        found = json.loads(file[0]) if file else None
-    except (OSError, ValueError, RecursionError):
+        found = load(file[0].decode("utf-8", "surrogatepass")) if file else None
+    except (OSError, ValueError, NotJson):
         return None
     return found if isinstance(found, dict) else None
 

@@ -9,11 +9,12 @@ import os
 import sys
 import time
 
+from a2a_watch.codec import dump
 from a2a_watch.identity import Identity, Surroundings
 from a2a_watch.inbox import Inbox, NotShown, Outcome, Visit
 from a2a_watch.light.event import Event, read_event
 from a2a_watch.light.page import Page, fit, summary
-from a2a_watch.light.process import is_gone, name_process
+from a2a_watch.light.process import is_gone, name_client, name_process
 from a2a_watch.names import Problem
 from a2a_watch.receipts import key_of
 
@@ -35,7 +36,8 @@ class Run:
         self.here, self.event, self.heard, self.receipts = here, event, heard, receipts
         session = (event.session if event else "") or here.session
         self.key = key_of(session) if receipts and session else ""
-        self.pid = here.client_pid or (parent if event else "")
+        # By hand, the parent is a shell that may be gone at once; the session's own hook has left its process.
+        self.process = name_process(here.client_pid) if here.client_pid else name_client(parent) if event else ""
 
     def go(self) -> None:
         """Do what the event asks for."""
@@ -55,7 +57,7 @@ class Run:
                 (inbox.confirm if event.name == "Stop" else inbox.give_back)(self.key, now)
         elif not event or event.name in DRAINING:
             project = identity.project_root if identity.answer.rule == 3 else ""
-            self._drain(inbox, Visit(now, self.key, name_process(self.pid), event.name if event else "", project))
+            self._drain(inbox, Visit(now, self.key, self.process, event.name if event else "", project))
 
     def _drain(self, inbox: Inbox, visit: Visit) -> None:
         event = self.event
@@ -108,11 +110,7 @@ class Run:
 
 
 def _write(output: str | dict[str, object]) -> None:
-    if not isinstance(output, str):
-        import json
-
-        output = json.dumps(output)
-    data = written = output.encode()
+    data = written = (output if isinstance(output, str) else dump(output)).encode()
     while data:
         try:
             data = data[os.write(1, data) :]

@@ -6,6 +6,8 @@ import os
 import select
 import time
 
+from a2a_watch.codec import NotJson, load
+
 WAIT_SECONDS = 1.0  # a client that writes does so at once; a pipe that stays silent is nobody
 MAX_BYTES = 16 << 20  # a prompt is in there; more than this is no event
 
@@ -52,10 +54,8 @@ def read_event(handle: int) -> tuple[Event | None, bool]:
 def _parse(raw: bytes) -> Event | None:
     if not raw.lstrip().startswith(b"{"):
         return None
-    import json
-
     try:
-        found = json.loads(raw.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+        found = load(raw.decode("utf-8", "replace"))
+    except NotJson:
         return None
     return Event(found) if isinstance(found, dict) and isinstance(found.get("hook_event_name"), str) else None
