@@ -2,37 +2,43 @@
 
 PYTHON ?= python3
 BIN = .venv/bin
+# Not the commands in $(BIN): those name their interpreter by its path, and a checkout may move or have blanks in it.
+RUN = $(BIN)/python -m
 
 .PHONY: help demo check bench clean
 
 help:
-	@echo 'make demo    see a note go from project-a to project-b, in a throw-away home'
-	@echo 'make check   format, lint, types, tests: the gate'
-	@echo 'make bench   how fast, beside the same protocol in plain shell'
+	@echo 'make demo    a note goes to another repo'
+	@echo 'make check   format, lint, types, tests'
+	@echo 'make bench   how fast, beside plain shell'
 	@echo 'make clean   remove what these left here'
 
 demo:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || \
-	  { echo 'make demo: $(PYTHON) is missing or older than 3.9; try: make demo PYTHON=/path/to/python3'; exit 1; }
-	@A2A_PYTHON="$$($(PYTHON) -c 'import sys; print(sys.executable)')" sh tools/demo
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || \
+	  { echo 'make demo: $(PYTHON) is missing or older than 3.9; try: make demo PYTHON=/path/to/python3' >&2; exit 1; }
+	@$(PYTHON) tools/demo.py
 
+# An environment that works is kept. Its pip is renewed, for the commands that an old one makes import re at each start.
 .venv/ready: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo 'make: $(PYTHON) is missing or older than 3.11; try: make check PYTHON=/path/to/python3'; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo 'make: $(PYTHON) is missing or older than 3.11; try: make check PYTHON=/path/to/python3' >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
-	  { echo 'make: $(PYTHON) has no venv module; try: sudo apt install python3-venv'; exit 1; }
-	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	  { echo 'make: $(PYTHON) has no venv module; try: sudo apt install python3-venv' >&2; exit 1; }
+	@echo 'make: setting up .venv, once'
+	@$(RUN) pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@$(RUN) pip install --quiet --disable-pip-version-check --upgrade pip && \
+	  $(RUN) pip install --quiet --editable '.[dev]' || \
+	  { echo 'make: what the checks need could not be installed; try: $(RUN) pip install -e ".[dev]"' >&2; exit 1; }
 	@touch $@
 
 check: .venv/ready
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+	@$(RUN) ruff format --check .
+	@$(RUN) ruff check .
+	@$(RUN) mypy
+	@$(RUN) pytest -n 2
 
 bench: .venv/ready
-	@$(BIN)/python -m bench
+	@$(RUN) bench
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

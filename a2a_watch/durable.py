@@ -17,6 +17,7 @@ from a2a_watch.names import numbered
 TEMP = ".new.tmp"  # one name, only under the lock: what a crash leaves is overwritten or cleared by the next run
 LOCK_POLL_SECONDS = 0.01
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_ODD = (errno.EISDIR, errno.ELOOP, errno.ENXIO)  # what open says of a folder, a link and a pipe
 _OPEN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -70,17 +71,24 @@ def sync(folder: str) -> None:
         os.close(handle)
 
 
-def make_folder(path: str) -> bool:
-    """Have a folder at `path`, mode 0700; tell whether it was made. What stands in its way is renamed, not removed."""
+def make_folder(path: str) -> None:
+    """Make a folder, mode 0700, that survives a power cut; raise FileExistsError when anything is there."""
+    os.mkdir(path, 0o700)
     try:
-        os.mkdir(path, 0o700)
+        sync(os.path.dirname(path))
+    except OSError:
+        os.rmdir(path)
+        raise
+
+
+def have_folder(path: str) -> None:
+    """Have a folder of our own at `path`; what stands in its way is renamed, not removed."""
+    try:
+        make_folder(path)
     except FileExistsError:
-        if stat.S_ISDIR(os.lstat(path).st_mode):
-            return False
-        aside(path)
-        os.mkdir(path, 0o700)
-    sync(os.path.dirname(path))
-    return True
+        if not stat.S_ISDIR(os.lstat(path).st_mode):
+            aside(path)
+            make_folder(path)
 
 
 def aside(path: str) -> None:
@@ -127,13 +135,14 @@ def publish(temp: str, path: str) -> None:
 def replace(folder: str, name: str, data: bytes, lasting: bool = True) -> None:
     """Put `data` at `name` (which may be `sub/name`) in one step; `lasting` also survives a power cut."""
     temp, path = os.path.join(folder, TEMP), os.path.join(folder, name)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN
     try:
-        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
+        handle = os.open(temp, flags, 0o600)
     except OSError as error:
-        if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+        if error.errno not in _ODD:
             raise
         aside(temp)
-        handle = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OPEN, 0o600)
+        handle = os.open(temp, flags, 0o600)
     try:
         try:
             _write(handle, data)
@@ -168,19 +177,19 @@ def remove(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass  # Race: someone else removed it, which is what was wanted
-    except (IsADirectoryError, PermissionError):
-        # macOS: unlink of a folder is EPERM; anywhere else EPERM is a refusal, and goes on up.
+    except OSError:
+        # Linux: unlink of a folder is EISDIR; macOS: EPERM.
         if not os.path.isdir(path):
             raise
         aside(path)
 
 
-def remove_made(folder: str) -> None:
-    """Remove a folder that this run made and that is still empty."""
+def remove_empty(folder: str) -> None:
+    """Remove a folder unless somebody's mail is in it by now."""
     try:
         os.rmdir(folder)
     except OSError:
-        pass  # Race: somebody else's mail is in it by now
+        pass
 
 
 class Lock:
@@ -194,7 +203,7 @@ class Lock:
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN, 0o600)
         except OSError as error:
-            if error.errno not in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+            if error.errno not in _ODD:
                 raise
             # A folder or a link by that name: the inbox itself can be locked just as well, by all alike.
             self._handle = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)

@@ -17,7 +17,7 @@ import os
 from a2a_watch import durable
 from a2a_watch.marker import mark
 from a2a_watch.message import FIELDS, READ_LIMIT, NotAMessage, decode
-from a2a_watch.names import Problem, is_message_name, stamp
+from a2a_watch.names import Problem, instant, is_message_name, stamp
 from a2a_watch.receipts import BY_HAND, SHOWINGS, Receipts
 from a2a_watch.receipts import FOLDER as SHOWN
 
@@ -157,7 +157,7 @@ class Inbox:
             mark(self.folder, self.agent, now)
 
     def refresh_marker(self, now: float, known: dict[str, dict[str, str]] | None = None) -> bool:
-        """Make `.pending` say what waits; False when another holds the lock, and will do it."""
+        """Make `.pending` say what waits; False when another holds the lock, and will."""
         with durable.Lock(self.folder, MARKER_LOCK_SECONDS) as held:
             if held:
                 mark(self.folder, self.agent, now, known)
@@ -165,7 +165,7 @@ class Inbox:
 
     def _open(self, now: float) -> Receipts:
         for folder in (READ, SHOWN):
-            durable.make_folder(self.path(folder))
+            durable.have_folder(self.path(folder))
         for name in durable.listing(self.folder):
             if name.startswith(".") and name.endswith(".tmp"):
                 # Order: under the lock nobody writes TEMP; a sender's temporary file has no lock, so age decides.
@@ -236,29 +236,35 @@ class Inbox:
         except FileNotFoundError:
             return None  # Race: a drain without our lock has it
         except OSError as error:
-            why = error.strerror or "cannot be read"
-            if receipts.told.get(name) != why:
-                outcome.unreadable.append("%s: %s" % (name, why))
-                receipts.told[name] = why
+            self._complain(name, error, receipts, outcome)
             return None
         except NotAMessage as error:
             if error.early and file and abs(visit.now - file[2]) <= UNFINISHED_SECONDS:
                 return None  # Race: its writer may still be at it
-        durable.make_folder(self.path(BAD))
-        durable.move(self.path(name), self.path(BAD, durable.free(name, self.path(BAD))))
-        outcome.bad.append(name)
+        try:
+            durable.have_folder(self.path(BAD))
+            durable.move(self.path(name), self.path(BAD, durable.free(name, self.path(BAD))))
+            outcome.bad.append(name)
+        except OSError as error:
+            self._complain(name, error, receipts, outcome)
         return None
+
+    def _complain(self, name: str, error: OSError, receipts: Receipts, outcome: Outcome) -> None:
+        why = error.strerror or "cannot be read"
+        if receipts.told.get(name) != why:
+            outcome.unreadable.append("%s: %s" % (name, why))
+            receipts.told[name] = why
 
     def _mention(self, receipts: Receipts, name: str) -> str:
         times, restored = receipts.times(name), receipts.restored.get(name)
         if restored and not times:
             return "(shown before; restored at %s)" % restored
         last = "; this is the last time" if len(times) >= SHOWINGS - 1 else ""
-        return "(may have been shown before, at %s%s)" % (times[-1], last) if times else ""
+        return "(may have been shown before, at %sZ%s)" % (times[-1][:19], last) if times else ""
 
     def _show(self, receipts: Receipts, visit: Visit, outcome: Outcome, show: _Show) -> None:
         # Order: 1 receipt, 2 print, 3 archive, 4 the receipt goes or waits for a Stop.
-        key, at = visit.key or BY_HAND, stamp(visit.now)
+        key, at = visit.key or BY_HAND, instant(visit.now)
         old = {name: list(times) for name, times in receipts.shown.get(key, {}).items()}
         was_there = key in receipts.shown
         shown = receipts.shown.setdefault(key, {})

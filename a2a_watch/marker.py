@@ -6,7 +6,7 @@ import os
 
 from a2a_watch import durable
 from a2a_watch.codec import dump
-from a2a_watch.message import READ_LIMIT, NotAMessage, decode, one_line
+from a2a_watch.message import ABSENT, READ_LIMIT, NotAMessage, decode, one_line
 from a2a_watch.names import is_message_name, stamp
 
 MARKER = ".pending"
@@ -22,9 +22,10 @@ def mark(folder: str, agent: str, now: float, known: dict[str, dict[str, str]] |
         return
     found = [(known or {}).get(name) or _peek(os.path.join(folder, name)) for name in reversed(names[-LOOKS:])]
     senders = dict.fromkeys(one_line(fields["from"], 100) for fields in found if fields)
+    subject = found[0]["subject"] if found[0] and found[0]["subject"] != ABSENT else ""
     line = '{"agent": %s, "count": %d, "oldest": %s, "newest": %s, "from": %s, "subject": %s, ' % (
         *(dump(agent), len(names), dump(one_line(names[0], 300)), dump(one_line(names[-1], 300))),
-        *(dump(list(senders)), dump(one_line(found[0]["subject"], 200) if found[0] else "")),
+        *(dump(list(senders)), dump(one_line(subject, 200))),
     )
     try:
         old = durable.read(path, 1 << 16)

@@ -59,11 +59,10 @@ def decode(raw: bytes) -> dict[str, str]:
 def _as_text(value: object) -> str:
     if value is None or value == "":
         return ABSENT
-    if isinstance(value, str):
-        return value
-    import json
-
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return value if isinstance(value, str) else dump(value, blank="")
+    except RecursionError:
+        return "(nested too deeply to show)"
 
 
 def visible(text: str) -> str:
@@ -73,7 +72,7 @@ def visible(text: str) -> str:
         text = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates
     first, *rest = text.split("<")
     for part in rest:
-        is_tag = part.lstrip(" \t/\\").lower().startswith(_HOST_TAGS)
+        is_tag = "".join(part[:300].split()).lstrip("/\\").lower().startswith(_HOST_TAGS)
         first += "<\\" + part if is_tag else "<" + part
     return first
 

@@ -34,7 +34,7 @@ def agent_name(text: str) -> str:
         why = "it is longer than %d bytes" % MAX_NAME_BYTES
     else:
         return text
-    raise Problem("%s is not an agent's name: %s" % (ascii(text[:60]), why))
+    raise Problem("%s is not an agent's name: %s" % (ascii(text[:60]), why), "a2a-id --explain")
 
 
 def stamp(seconds: float, colons: bool = True) -> str:
@@ -42,22 +42,9 @@ def stamp(seconds: float, colons: bool = True) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ" if colons else "%Y-%m-%dT%H-%M-%SZ", time.gmtime(seconds))
 
 
-class Ids:
-    """UUIDv7 ids (RFC 9562, 6.2 method 3) that only rise within one process, also when the clock steps back."""
-
-    def __init__(self) -> None:
-        self._last = 0
-
-    def next(self, now_ns: int, random: bytes) -> tuple[str, str]:
-        """Return a new id and its file-name timestamp, from nanoseconds since 1970 and 8 random bytes."""
-        # 48 bits of milliseconds, then 12 bits of their fraction: a plain name sort is the order of sending.
-        self._last = max((now_ns << 12) // 1_000_000, self._last + 1)
-        milliseconds, tail = self._last >> 12, int.from_bytes(random, "big")
-        head = "%012x" % milliseconds
-        id_ = "%s-%s-7%03x-%04x-%012x" % (
-            head[:8], head[8:], self._last & 0xFFF, 0x8000 | tail >> 48 & 0x3FFF, tail & 0xFFFFFFFFFFFF,
-        )  # fmt: skip
-        return id_, stamp(milliseconds / 1000, colons=False)
+def instant(seconds: float) -> str:
+    """Return Unix `seconds` as UTC text with microseconds, by which two showings of one message can be told apart."""
+    return stamp(seconds)[:-1] + ".%06dZ" % (seconds % 1 * 1_000_000)
 
 
 def is_message_name(name: str) -> bool:
@@ -73,8 +60,8 @@ def id_in_name(name: str) -> str:
 
 def numbered(name: str, number: int) -> str:
     """Return `name` with `-number` before its `.json`, cut so that it stays a legal file name."""
-    tail = "-%d%s" % (number, SUFFIX if name.endswith(SUFFIX) else "")
-    stem = name[: -len(SUFFIX)] if name.endswith(SUFFIX) else name
+    stem, suffix = (name[: -len(SUFFIX)], SUFFIX) if name.endswith(SUFFIX) else (name, "")
+    tail = "-%d%s" % (number, suffix)
     while len(stem.encode("utf-8", "surrogateescape")) + len(tail) > 255:
         stem = stem[:-1]
     return stem + tail

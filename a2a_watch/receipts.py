@@ -95,10 +95,11 @@ def _load(path: str) -> dict[str, object] | None:
 
 
 def _texts(value: object) -> dict[str, str]:
-    return {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
+    # Not isinstance: a number is read as a kind of text.
+    return {k: v for k, v in value.items() if type(v) is str} if isinstance(value, dict) else {}
 
 
 def _times(value: object) -> dict[str, list[str]]:
     if not isinstance(value, dict):
         return {}
-    return {k: [time for time in v if isinstance(time, str)] for k, v in value.items() if isinstance(v, list)}
+    return {k: [time for time in v if type(time) is str] for k, v in value.items() if isinstance(v, list)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import shutil
 import sys
 import tempfile
@@ -23,6 +24,7 @@ INSTALLED = Path(sys.executable).with_name("a2a-send")
 SHELL_DRAIN, SHELL_SEND = str(REPO / "bench" / "shell" / "drain-inbox.sh"), str(REPO / "bench" / "shell" / "a2a-send")
 NOTE = ["project-b", "--subject", "Bumped the shared API version", "pull the shared config and re-run your build"]
 BULK, BULK_RUNS = 1000, 5
+QUICK_RUNS = 5  # a round, of what takes a millisecond: there the machine's noise is as large as what is measured
 NEEDS = ("bash", "git", "jq", "uuidgen")  # the shell version does
 
 
@@ -34,12 +36,13 @@ class Bench:
         self._bars: list[Bar] = []
         place = Place(base / "reference")
         self._references = [
-            Program("an empty program", ["/bin/true"], place),
+            Program("an empty program", [shutil.which("true") or "/bin/true"], place),
             Program("`sh -c :`", ["/bin/sh", "-c", ":"], place),
             Program("`python3 -I -S -c pass`", [PYTHON, "-I", "-S", "-c", "pass"], place),
         ]
-        _, self._sh, self._python = self._references
-        self._programs = list(self._references)
+        self._sh = self._references[1]
+        self._quick = list(self._references)
+        self._programs: list[Program] = []
         self._nothing_pending("50 agents have mail", "fifty", 50, 0)
         self._nothing_pending("1,000 agents, 2,000 archived", "thousand", 1000, 2000)
         self._one_message()
@@ -47,22 +50,21 @@ class Bench:
         self._archived()
         self._bulk()
 
-    def _compare(self, title: str, ours: Program, *beside: tuple[Program, float]) -> None:
-        for other, limit in beside:
-            self._bars.append(Bar(title, ours, other, limit))
-        for program in (ours, *(other for other, _ in beside)):
-            if program not in self._programs:
-                self._programs.append(program)
-
     def _nothing_pending(self, title: str, name: str, agents: int, archived: int) -> None:
         place = Place(self._base / name)
         place.others(agents)
         place.archive(archived)
         shell = Program("shell", [SHELL_DRAIN], place)
+        self._quick.append(shell)
         for event, when in (("UserPromptSubmit", "prompt"), ("SessionStart", "start")):
             ours = Program("ours", [DRAIN, "--receipts"], place, event)
-            self._compare(f"drain at a {when}, nothing for me; {title}", ours,
-                          (shell, 0.15), (self._sh, 1.5), (self._python, 0))  # fmt: skip
+            self._quick.append(ours)
+            for beside, limit in ((shell, 0.15), (self._sh, 1.5)):
+                self._bars.append(Bar(f"drain at a {when}, nothing for me; {title}", ours, beside, limit))
+
+    def _compare(self, title: str, ours: Program, beside: Program, limit: float) -> None:
+        self._bars.append(Bar(title, ours, beside, limit))
+        self._programs += [program for program in (ours, beside) if program not in self._programs]
 
     def _drain(self, argv: list[str], event: str = "", archived: int = 0, messages: int = 1) -> Program:
         place = Place(self._base / f"drain-{os.urandom(4).hex()}")
@@ -73,8 +75,8 @@ class Bench:
     def _one_message(self) -> None:
         shell = self._drain([SHELL_DRAIN])
         ours = self._drain([DRAIN, "--receipts"], "SessionStart")
-        self._compare("drain at a start, one message", ours, (shell, 0.8), (self._python, 0))
-        self._compare("drain by hand, one message", self._drain([DRAIN]), (shell, 0.8), (self._python, 0))
+        self._compare("drain at a start, one message", ours, shell, 0.8)
+        self._compare("drain by hand, one message", self._drain([DRAIN]), shell, 0.8)
 
     def _send(self) -> None:
         def sends(path: str) -> Program:
@@ -83,14 +85,14 @@ class Bench:
             return Program(name, [path, *NOTE], place, folder="project-a", after=place.was_sent)
 
         shell = sends(SHELL_SEND)
-        self._compare("send, from a checkout", sends(SEND), (shell, 0.8), (self._python, 0))
+        self._compare("send, from a checkout", sends(SEND), shell, 0.8)
         if INSTALLED.exists():
-            self._compare("send, installed", sends(str(INSTALLED)), (shell, 0.8), (self._python, 0))
+            self._compare("send, installed", sends(str(INSTALLED)), shell, 0.8)
 
     def _archived(self) -> None:
         none, many = (self._drain([DRAIN, "--receipts"], "SessionStart", count) for count in (0, 100_000))
         none.name = "none archived"
-        self._compare("drain at a start, one message; 100,000 archived", many, (none, 1.2))
+        self._compare("drain at a start, one message; 100,000 archived", many, none, 1.2)
 
     def _bulk(self) -> None:
         self._ours, self._shell = (self._drain([path], messages=BULK) for path in (DRAIN, SHELL_DRAIN))
@@ -98,11 +100,13 @@ class Bench:
 
     def run(self, rounds: int) -> None:
         """Run everything; the first round only warms up."""
+        order = random.Random(0)
         for number in range(rounds + 1):
-            # The round begins one later each time: nobody always runs behind the same neighbour.
-            turn = number % len(self._programs)
-            for program in self._programs[turn:] + self._programs[:turn]:
-                program.run(counts=number > 0)
+            # What takes a millisecond stays among its like. The order changes each time: nobody always runs behind the
+            # same neighbour, who leaves the caches warm or cold.
+            for group in [self._quick] * QUICK_RUNS + [self._programs]:
+                for program in order.sample(group, len(group)):
+                    program.run(counts=number > 0)
         for _ in range(BULK_RUNS):
             self._ours.run()
         self._shell.run()
@@ -133,7 +137,7 @@ def main() -> int:
         os.chdir("/")
     print(bench.table())
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    print(f"\nMedians of {rounds} runs, all programs in turn, each checked to have done its work. {machine}.")
+    print(f"\nMedians of {rounds} runs or more, in random order, each checked to have done its work. {machine}.")
     missed = bench.missed()
     print(f"bench: {missed} bars do not hold" if missed else "bench: every bar holds", file=sys.stderr)
     return 1 if missed else 0

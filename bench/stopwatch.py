@@ -22,7 +22,7 @@ class Program:
     """A program to be timed; `before` and `after` each run are not, and `after` fails when the run did nothing."""
 
     def __init__(
-        self, name: str, argv: list[str], place: Place, event: str = "", folder: str = "project-b",
+        self, name: str, argv: list[str], place: Place, event: str = "", *, folder: str = "project-b",
         before: Callable[[], object] = nothing, after: Callable[[], object] = nothing,
     ) -> None:  # fmt: skip
         self.name, self._argv, self._before, self._after = name, argv, before, after
@@ -35,8 +35,9 @@ class Program:
     def run(self, counts: bool = True) -> None:
         """Run it once; keep its time when it `counts`."""
         self._before()
-        # An fsync pays for its own bytes, not for what the others left unwritten.
-        os.sync()
+        if self._after is not nothing:
+            # An fsync pays for its own bytes, not for what the others left unwritten.
+            os.sync()
         os.chdir(self._folder)
         streams = [(os.POSIX_SPAWN_OPEN, 0, str(self._input), os.O_RDONLY, 0)]
         streams += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
@@ -56,9 +57,9 @@ class Program:
 
 
 class Bar:
-    """`ours` may take at most `limit` times what `beside` takes; without a limit the ratio is only told."""
+    """`ours` may take at most `limit` times what `beside` takes."""
 
-    def __init__(self, title: str, ours: Program, beside: Program, limit: float = 0) -> None:
+    def __init__(self, title: str, ours: Program, beside: Program, limit: float) -> None:
         self._title, self._ours, self._beside, self._limit = title, ours, beside, limit
 
     def _ratio(self) -> float:
@@ -66,13 +67,12 @@ class Bar:
 
     def holds(self) -> bool:
         """Tell whether ours is fast enough."""
-        return not self._limit or self._ratio() <= self._limit
+        return self._ratio() <= self._limit
 
     def row(self) -> list[str]:
         """Return its cells of the table."""
         times = [shown(self._ours.milliseconds()), self._beside.name, shown(self._beside.milliseconds())]
-        judged = [f"≤ {self._limit:g}", "yes" if self.holds() else "**no**"] if self._limit else ["", ""]
-        return [self._title, *times, f"{self._ratio():.2g}", *judged]
+        return [self._title, *times, f"{self._ratio():.2g}", f"≤ {self._limit:g}", "yes" if self.holds() else "**no**"]
 
 
 def shown(milliseconds: float) -> str:

@@ -1,19 +1,22 @@
 # Sourced by any POSIX sh: sets agent and inbox (its folder), or leaves both empty.
-# Sure or silent: what it names, a2a_watch/identity.py names too; on any doubt Python decides.
+# Sure or silent: what it names, a2a_watch/light/identity.py names too; on any doubt Python decides.
 # Builtins alone, and few words: it runs at every prompt, and a shell takes longer to read it than to do it.
 
 agent=$CLAUDE_AGENT_ID inbox=${A2A_INBOX:-$HOME/.claude/inbox}
 while [ -z "$agent" ]; do
   top=${CLAUDE_PROJECT_DIR:-${A2A_PROJECT_DIR:-.}}
   case $top in /* | .) cd -P "$top" 2>/dev/null || break ;; *) break ;; esac
-  up=$PWD
+  # In a deleted folder some shells go on with a name that is no path.
+  case $PWD in /*) up=$PWD ;; *) break ;; esac
   until [ -z "$up" ] || [ -d "$up/.git" ] || [ -f "$up/.git" ]; do up=${up%/*}; done
   file=${up:-$PWD}/.agent-id agent=${up##*/}
   if [ -z "$up" ] && [ -e /.git ]; then file=/; fi
   if ! [ -e "$file" ] && ! [ -L "$file" ]; then
     [ -z "$up" ] || break
     file=$HOME/.claude/agent-id agent=unknown
-    [ -e "$file" ] || [ -L "$file" ] || break
+    if [ -x "$HOME" ] && { ! [ -e "$HOME/.claude" ] || [ -x "$HOME/.claude" ]; }; then
+      [ -e "$file" ] || [ -L "$file" ] || break
+    fi
   fi
   agent=
   # An empty first line is for Python, which goes on to the next rule.

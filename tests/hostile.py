@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit import PYTHON, REPO, Drained, Shown, World, parse
+from tests.kit import HOOK, PYTHON, REPO, Drained, Shown, World, parse
 
 NAME = "2026-05-29T15-45-27Z-hostile.json"  # sorts before the good message: it is in the way
 GOOD_NAME = "2026-05-29T15-45-28Z-good.json"
@@ -99,7 +99,8 @@ class Elsewhere(World):
         if self.switch:
             for path in [self.base, *self.base.rglob("*")]:
                 os.lchown(path, NOBODY, NOBODY)
-        return super().run(self.hook_file, *command[1:], at=at, **options, **self.switch)
+        words = [self.hook_file if word == HOOK else word for word in command]
+        return super().run(*words, at=at, **options, **self.switch)
 
 
 @contextmanager

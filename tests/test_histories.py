@@ -145,7 +145,7 @@ class History(RuleBasedStateMachine):
             office.check()
 
 
-class TestHistory(History.TestCase):  # type: ignore[misc,name-defined]
+class TestHistory(History.TestCase):  # type: ignore[misc,valid-type]
     """Run the machine without syncing: no power is cut here."""
 
     @pytest.fixture(autouse=True)

@@ -122,11 +122,13 @@ def test_a_huge_message_is_shown_as_its_header_and_its_path(world: World, size: 
     assert world.names(folder=".read") == [NAME, GOOD_NAME]
 
 
-def test_no_depth_of_nesting_stops_a_drain(world: World) -> None:
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "never closed"])
+def test_no_depth_of_nesting_stops_a_drain(world: World, closed: bool) -> None:
     """Whether a depth can be parsed, and whether it can be printed again, each file is shown or set aside."""
     names = [f"2026-05-29T15-45-20Z-{depth:04d}.json" for depth in range(880, 1010)]
     for depth, name in enumerate(names, 880):
-        world.put("project-b", name, b'{"body": "b", "from": ' + b"[" * depth + b"]" * depth + b"}")
+        path = world.put("project-b", name, b'{"body": "b", "from": ' + b"[" * depth + (b"]" * depth + b"}") * closed)
+        os.utime(path, (0, 0))
     put_good(world)
     shown: list[Shown] = []
     while before := world.names():
@@ -138,3 +140,4 @@ def test_no_depth_of_nesting_stops_a_drain(world: World) -> None:
     set_aside = world.names(folder=".bad")
     assert sorted(world.names(folder=".read") + set_aside) == [*names, GOOD_NAME]
     assert len(shown) + len(set_aside) == len(names) + 1
+    assert closed or len(set_aside) == len(names)

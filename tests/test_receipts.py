@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +92,17 @@ def test_a_reused_process_number_is_not_the_old_process() -> None:
         assert is_gone(name + "1") is True
         assert is_gone(name.replace("pid:[", "pid:[9")) is None
     assert is_gone(name) is True
+
+
+def test_without_the_client_s_number_the_hook_looks_past_the_shells_that_ran_it(world: World) -> None:
+    """The receipt names the process that started the shell, not the shell that is gone when the hook ends."""
+    world.send("project-b", "one")
+    event = json.dumps({"hook_event_name": "SessionStart", "source": "startup", "session_id": "s1"})
+    env = world.env(CLAUDE_PROJECT_DIR=str(world.base / "project-b"))
+    command = ["sh", "-c", 'bash -c \'"$0" --receipts; true\' "$0"; true', str(HOOK)]
+    subprocess.run(command, input=event.encode(), env=env, check=True, stdout=subprocess.PIPE)
+    receipt = json.loads((world.inbox() / ".shown" / "s1").read_text())
+    assert receipt["process"] == name_process(str(os.getpid()))
 
 
 def test_a_zombie_is_gone() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 
 import click
 
+from a2a_watch.message import one_line
 from a2a_watch.names import Problem
 
 COMMANDS = ("restore", "show")
@@ -35,6 +37,9 @@ def group() -> None:
 
 def main() -> None:
     """Run the program: exit 0 done, 1 could not, 2 misuse, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows fewer letters gets the rest
     try:
         group(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -46,7 +51,7 @@ def main() -> None:
     except click.Abort:
         sys.exit(130)
     except Problem as problem:
-        click.echo(f"a2a-watch: {problem}; try: {problem.fix}", err=True)
+        click.echo("a2a-watch: " + one_line(f"{problem}; try: {problem.fix}", 4096), err=True)
         sys.exit(1)
     except OSError as error:
         click.echo(f"a2a-watch: {error.filename or 'the inbox'}: {error.strerror}; try: a2a-id --explain", err=True)

@@ -4,7 +4,7 @@ import time
 
 import click
 
-from a2a_watch.identity import Surroundings
+from a2a_watch.light.identity import Surroundings
 from a2a_watch.light.lookup import agents, find
 from a2a_watch.message import one_line
 from a2a_watch.names import id_in_name

@@ -3,7 +3,7 @@
 import click
 
 from a2a_watch import durable
-from a2a_watch.identity import Surroundings
+from a2a_watch.light.identity import Surroundings
 from a2a_watch.light.lookup import agents, find
 from a2a_watch.message import NotAMessage, decode, one_line, visible
 from a2a_watch.names import Problem

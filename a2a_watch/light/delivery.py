@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from a2a_watch import durable
 from a2a_watch.inbox import Inbox
 from a2a_watch.message import encode
+from a2a_watch.names import stamp
 
 README = """Mail between coding-agent sessions, kept by a2a-watch. One folder an agent; a message is a JSON file.
 
@@ -15,6 +17,24 @@ README = """Mail between coding-agent sessions, kept by a2a-watch. One folder an
 
 Deleting a message here is safe; nothing else holds a copy.
 """
+
+
+class Ids:
+    """UUIDv7 ids (RFC 9562, 6.2 method 3) that only rise within one process, also when the clock steps back."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def next(self, now_ns: int, random: bytes) -> tuple[str, str]:
+        """Return a new id and its file-name timestamp, from nanoseconds since 1970 and 8 random bytes."""
+        # 48 bits of milliseconds, then 12 bits of their fraction: a plain name sort is the order of sending.
+        self._last = max((now_ns << 12) // 1_000_000, self._last + 1)
+        milliseconds, tail = self._last >> 12, int.from_bytes(random, "big")
+        head = "%012x" % milliseconds
+        id_ = "%s-%s-7%03x-%04x-%012x" % (
+            head[:8], head[8:], self._last & 0xFFF, 0x8000 | tail >> 48 & 0x3FFF, tail & 0xFFFFFFFFFFFF,
+        )  # fmt: skip
+        return id_, stamp(milliseconds / 1000, colons=False)
 
 
 class Delivery:
@@ -44,13 +64,17 @@ class Delivery:
             if self._made or durable.exists(self._temp):
                 durable.remove(self._temp)
             for folder in reversed(self._made):
-                durable.remove_made(folder)
+                durable.remove_empty(folder)
 
     def _make_folder(self, folder: str) -> None:
         if not os.path.isdir(folder):
             self._make_folder(os.path.dirname(folder))
-            if durable.make_folder(folder):
+            try:
+                durable.make_folder(folder)
                 self._made.append(folder)
+            except FileExistsError:
+                if not os.path.isdir(folder):  # Race: else another sender made it
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder) from None
 
     def explain_root(self) -> None:
         """Have a README in the root that says who owns it; without one, mail works all the same."""

@@ -10,9 +10,9 @@ import sys
 import time
 
 from a2a_watch.codec import dump
-from a2a_watch.identity import Identity, Surroundings
 from a2a_watch.inbox import Inbox, NotShown, Outcome, Visit
 from a2a_watch.light.event import Event, read_event
+from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.light.page import Page, fit, summary
 from a2a_watch.light.process import is_gone, name_client, name_process
 from a2a_watch.names import Problem
@@ -35,6 +35,7 @@ class Run:
     def __init__(self, here: Surroundings, event: Event | None, receipts: bool, heard: bool, parent: str) -> None:
         self.here, self.event, self.heard, self.receipts = here, event, heard, receipts
         session = (event.session if event else "") or here.session
+        self.spoke = False  # a second JSON object would make the client drop the first
         self.key = key_of(session) if receipts and session else ""
         # By hand, the parent is a shell that may be gone at once; the session's own hook has left its process.
         self.process = name_process(here.client_pid) if here.client_pid else name_client(parent) if event else ""
@@ -68,7 +69,7 @@ class Run:
                 if self.key and inbox.pending():
                     inbox.remember(visit)
                 return
-        budget = HOOK_BUDGET if event else BASH_BUDGET if self.here.is_claude else 0
+        budget = HOOK_BUDGET if event or self.here.is_hook else BASH_BUDGET if self.here.is_claude else 0
         archive = self.here.short(inbox.path(".read")) + "/"
         page = Page(inbox.agent, archive, visit.now, budget, bytes_count=bool(event) and not self.here.is_claude)
         outcome = inbox.drain(visit, page.add, lambda found: self._show(page, found, inbox), is_gone)
@@ -77,6 +78,7 @@ class Run:
 
     def _show(self, page: Page, outcome: Outcome, inbox: Inbox) -> None:
         text, notes = page.text(outcome.waiting), self._notes(outcome, inbox)
+        self.spoke = True
         if self.event:
             line = " · ".join([summary(page.fields, outcome.waiting, PERSON_COLUMNS), *notes])
             context = {"hookEventName": self.event.name, "additionalContext": text}
@@ -105,7 +107,7 @@ class Run:
         """Say something to the person, who is at the client's screen or at this terminal."""
         if notes and not self.event:
             os.write(2, "".join("drain-inbox: %s\n" % note for note in notes).encode("utf-8", "backslashreplace"))
-        elif notes and self.event and self.event.name in DRAINING and self.here.is_claude:
+        elif notes and self.event and self.event.name in DRAINING and self.here.is_claude and not self.spoke:
             _write({"systemMessage": " · ".join(["a2a: " + notes[0], *notes[1:]])})
 
 

@@ -18,7 +18,7 @@ class Event:
     def __init__(self, fields: dict[str, object]) -> None:
         def text(key: str) -> str:
             value = fields.get(key)
-            return value if isinstance(value, str) else ""
+            return value if type(value) is str else ""
 
         self.name, self.session, self.source = text("hook_event_name"), text("session_id"), text("source")
         self.subagent, self.prompt = text("agent_id"), text("prompt")
@@ -43,8 +43,8 @@ def read_event(handle: int) -> tuple[Event | None, bool]:
             if not more:
                 return _parse(raw), True
             raw += more
-            # The client does not always close: what ends like an object may be the whole of it.
-            if more.rstrip().endswith(b"}") and (event := _parse(raw)):
+            # The client does not always close: what ends like an object, with nothing behind it, may be the whole.
+            if more.rstrip().endswith(b"}") and not select.select([handle], [], [], 0)[0] and (event := _parse(raw)):
                 return event, True
     except (OSError, ValueError):
         return None, True  # closed, or not readable: nobody speaks
@@ -58,4 +58,4 @@ def _parse(raw: bytes) -> Event | None:
         found = load(raw.decode("utf-8", "replace"))
     except NotJson:
         return None
-    return Event(found) if isinstance(found, dict) and isinstance(found.get("hook_event_name"), str) else None
+    return Event(found) if isinstance(found, dict) and type(found.get("hook_event_name")) is str else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from a2a_watch.identity import Identity, Surroundings
+from a2a_watch.light.identity import Identity, Surroundings
+from a2a_watch.message import one_line
 from a2a_watch.names import Problem
 
 USAGE = """usage: a2a-id [--explain]
@@ -22,15 +23,15 @@ def main() -> int:
         return _say("a2a-id: %s is no option of it; try: a2a-id --explain\n" % ascii(arguments[0]), 2)
     identity = Identity(Surroundings())
     if arguments:
-        return _say("".join(
-            "%s %d  %s: %s\n" % ("->" if answer is identity.answer else "  ", answer.rule, answer.source,
-                                 answer.problem or answer.name or answer.why)
-            for answer in identity.answers
-        ))  # fmt: skip
+        lines = []
+        for answer in identity.answers:
+            mark, given = "->" if answer is identity.answer else "  ", answer.problem or answer.name or answer.why
+            lines.append("%s %d  %s\n" % (mark, answer.rule, one_line("%s: %s" % (answer.source, given), 4096)))
+        return _say("".join(lines))
     try:
         return _say(identity.name() + "\n")
     except Problem as problem:
-        return _say("a2a-id: %s; try: %s\n" % (problem, problem.fix), 1)
+        return _say("a2a-id: %s\n" % one_line("%s; try: %s" % (problem, problem.fix), 4096), 1)
 
 
 def _say(text: str, status: int = 0) -> int:

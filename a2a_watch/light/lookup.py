@@ -12,23 +12,40 @@ from a2a_watch.names import Problem, id_in_name, is_message_name
 
 def agents(root: str) -> list[str]:
     """Return the names of all agents that have an inbox under `root`."""
-    return [
-        name for name in durable.listing(root) if not name.startswith(".") and os.path.isdir(os.path.join(root, name))
-    ]
+    try:
+        return [name for name in durable.listing(root) if os.path.isdir(os.path.join(root, name))]
+    except OSError:
+        return []  # a root that may not be listed takes mail all the same
 
 
 def find(root: str, agents: list[str], prefix: str) -> tuple[Inbox, str, str]:
     """Return inbox, folder (empty or `.read`) and name of the one message whose id or file name begins so."""
-    found = [
-        (Inbox(root, agent), folder, name)
-        for agent in agents
-        for folder in ("", READ)
-        for name in durable.listing(os.path.join(root, agent, folder), regular=True)
-        if is_message_name(name) and (id_in_name(name).startswith(prefix) or name.startswith(prefix))
-    ]
-    if len(found) != 1 or not prefix:
-        ids = ", ".join(one_line(id_in_name(name), 60) for _, _, name in found[:4])
-        what = "%d messages begin with %s: %s…" % (len(found), ascii(prefix), ids) if found else (
-            "no message of %s begins with %s" % (", ".join(agents[:4]) or "anybody", ascii(prefix)))  # fmt: skip
-        raise Problem(what, "a longer id" if found else "ls %s" % os.path.join(root, "*", "{,.read/}"))
-    return found[0]
+    found = []
+    for agent in agents:
+        for folder in ("", READ):
+            names = [name for name in _listing(os.path.join(root, agent, folder)) if is_message_name(name)]
+            found += [(Inbox(root, agent), folder, name) for name in names if _begins(name, prefix)]
+    # An alias shows the same message under another agent's name.
+    found = list(
+        {os.path.realpath(inbox.path(folder, name)): (inbox, folder, name) for inbox, folder, name in found}.values()
+    )
+    whole = [one for one in found if prefix in (id_in_name(one[2]), one[2])]
+    if prefix and len(whole or found) == 1:
+        return (whole or found)[0]
+    if not found or not prefix:
+        raise Problem(
+            "no message of %s begins with %s" % (", ".join(agents[:4]) or "anybody", ascii(prefix)), "ls " + root
+        )
+    ids = ", ".join(one_line(id_in_name(name), 60) for _, _, name in found[:4])
+    raise Problem("%d messages begin with %s: %s" % (len(found), ascii(prefix), ids), "a longer beginning")
+
+
+def _begins(name: str, prefix: str) -> bool:
+    return id_in_name(name).startswith(prefix) or name.startswith(prefix)
+
+
+def _listing(folder: str) -> list[str]:
+    try:
+        return durable.listing(folder, regular=True)
+    except OSError:
+        return []  # what may not be looked into is not ours to search

@@ -26,7 +26,7 @@ class Page:
     """Collects messages for one drain of `agent`; `budget` is in units of `measure`, 0 for no bound."""
 
     def __init__(self, agent: str, archive: str, now: float, budget: int, bytes_count: bool = False) -> None:
-        self._agent, self._archive, self._now = one_line(agent, 200), archive, now
+        self._agent, self._archive, self._now = one_line(agent, 200), one_line(archive, 4096), now
         self._budget, self._measure = budget, utf8_bytes if bytes_count else utf16_units
         self._blocks: list[str] = []
         self._used = 0

@@ -7,12 +7,12 @@ import sys
 import time
 
 from a2a_watch import durable
-from a2a_watch.identity import Identity, Surroundings
 from a2a_watch.inbox import Inbox
-from a2a_watch.light.delivery import Delivery
-from a2a_watch.light.lookup import find
-from a2a_watch.message import ABSENT, FIELDS, MAX_BYTES, decode
-from a2a_watch.names import Ids, Problem, agent_name
+from a2a_watch.light.delivery import Delivery, Ids
+from a2a_watch.light.identity import Identity, Surroundings
+from a2a_watch.light.lookup import agents, find
+from a2a_watch.message import ABSENT, FIELDS, MAX_BYTES, READ_LIMIT, NotAMessage, decode, one_line
+from a2a_watch.names import Problem, agent_name
 
 STDOUT, STDERR = 1, 2
 USAGE = """usage: a2a-send TO[,TO…] [--subject S] [BODY]
@@ -46,7 +46,8 @@ class Request:
             word = queue.pop(0)
             option, equals, value = word.partition("=")
             # A body may well begin with a dash, an option never holds a blank.
-            if plain or word == "-" or not word.startswith("-") or len(word.split(None, 1)) > 1:
+            is_text = word == "-" or not word.startswith("-") or len(word.split(None, 1)) > 1
+            if plain or (is_text and not (equals and option in values)):
                 words.append(word)
             elif word == "--":
                 plain = True
@@ -62,8 +63,8 @@ class Request:
             else:
                 values[option] = value if equals else queue.pop(0)
         self.subject, self.file, self.reply = values["--subject"], values["--file"], values["--reply"]
-        self.to = "" if self.reply else words.pop(0) if words else ""
-        if not self.to and not self.reply:
+        self.to = words.pop(0) if self.reply is None and words else ""
+        if not self.to and self.reply is None:
             raise Misuse("nobody to send to", "a2a-send --help")
         if len(words) > 1 or (words and self.file is not None):
             raise Misuse("more than one body: %s" % ascii(words[-1]), "a2a-send TO --subject 'S' 'the whole body'")
@@ -81,6 +82,8 @@ class Request:
             raw = b"" if os.isatty(0) and self.body is None else _read_input()
         else:
             raw = os.fsencode(self.body)
+        if len(raw) > MAX_BYTES:
+            raise Problem("the body has too many bytes, %d are allowed" % MAX_BYTES, "send the path of a file")
         if not raw.strip():
             raise Misuse("nothing to send", "a2a-send TO 'the body', or a2a-send TO --file F")
         try:
@@ -117,25 +120,21 @@ def send(arguments: list[str]) -> int:
             raise Problem("the subject is not UTF-8", "a2a-send --subject S with plain text") from None
         if len(delivery.data) > MAX_BYTES:
             raise Problem("the message has %d bytes, %d are allowed" % (len(delivery.data), MAX_BYTES),
-                          "put it in a file and send its path")  # fmt: skip
+                          "send the path of a file")  # fmt: skip
         delivery.inbox.check()
         deliveries.append(delivery)
-    known = [name for name in durable.listing(root) if not name.startswith(".")]
-    _deliver(deliveries)
+    known = agents(root)
+    failure = _deliver(deliveries)
     for delivery in deliveries:
-        if delivery.inbox.agent not in known:
-            _hint(delivery.inbox.agent, known)
-            delivery.explain_root()
-        delivery.inbox.refresh_marker(time.time(), {delivery.name: delivery.fields})
-        if request.json:
-            _say(delivery.data.decode(), STDOUT)
-        else:
-            _say("sent: %s -> %s (%s)\n" % (me, delivery.inbox.agent, delivery.fields["id"]), STDOUT)
+        if delivery.published:
+            _report(delivery, me, known, request.json)
+    if failure:
+        raise failure
     return 0
 
 
 def _address(request: Request, root: str, me: str) -> tuple[list[str], str]:
-    if not request.reply:
+    if request.reply is None:
         # A folder name may hold a comma; when such an inbox is there, it is meant.
         one = durable.exists(os.path.join(root, request.to)) and "/" not in request.to
         names = [request.to] if one else request.to.split(",")
@@ -144,14 +143,20 @@ def _address(request: Request, root: str, me: str) -> tuple[list[str], str]:
         except Problem as problem:
             raise Misuse(str(problem), "a2a-send --help") from None
     inbox, folder, name = find(root, [me], request.reply)
-    file = durable.read(inbox.path(folder, name), MAX_BYTES)
-    old = decode(file[0]) if file else {}
-    subject = old.get("subject", "").replace(ABSENT, "")
+    file = durable.read(inbox.path(folder, name), READ_LIMIT)
+    try:
+        old = decode(file[0]) if file else {}
+        to = [agent_name(old.get("from", ""))]
+    except (NotAMessage, Problem):
+        to = []
+    if not to or to == [ABSENT]:
+        raise Problem("%s has no sender that could be answered" % one_line(name, 300), "a2a-send TO …")
+    subject = "" if old["subject"] == ABSENT else old["subject"]
     answer = subject if subject.lower().startswith("re:") else ("re: " + subject).rstrip()
-    return [agent_name(old.get("from", ""))], answer if request.subject is None else request.subject
+    return to, answer if request.subject is None else request.subject
 
 
-def _deliver(deliveries: list[Delivery]) -> None:
+def _deliver(deliveries: list[Delivery]) -> Problem | None:
     # Order: every message is whole on the disk before the first is published.
     try:
         for delivery in deliveries:
@@ -163,15 +168,28 @@ def _deliver(deliveries: list[Delivery]) -> None:
             one.undo()
         sent = [one.inbox.agent for one in deliveries if one.published]
         but = "; sent to %s before that" % ", ".join(sent) if sent else "; nothing was sent"
-        raise Problem("%s: %s%s" % (delivery.inbox.folder, error.strerror, but),
-                      "df -h %s; ls -ld %s" % (delivery.inbox.root, delivery.inbox.root)) from None  # fmt: skip
+        root = delivery.inbox.root
+        return Problem("%s: %s%s" % (delivery.inbox.folder, error.strerror, but), "df -h %s; ls -ld %s" % (root, root))
+    return None
+
+
+def _report(delivery: Delivery, me: str, known: list[str], as_json: bool) -> None:
+    if delivery.inbox.agent not in known:
+        _hint(delivery.inbox.agent, known)
+        delivery.explain_root()
+    try:
+        delivery.inbox.refresh_marker(time.time(), {delivery.name: delivery.fields})
+    except OSError:
+        pass  # the message is safe, and the marker is only a hint
+    line = "sent: %s -> %s (%s)\n" % (me, delivery.inbox.agent, delivery.fields["id"])
+    _say(delivery.data.decode() if as_json else line, STDOUT)
 
 
 def _hint(agent: str, known: list[str]) -> None:
     from difflib import get_close_matches
 
     near = get_close_matches(agent, known, 3, 0.5)
-    also = "; did you mean %s?" % " or ".join(near) if near else ""
+    also = "; did you mean %s?" % " or ".join(one_line(name, 200) for name in near) if near else ""
     _say("a2a-send: this is the first mail for %s%s\n" % (agent, also), STDERR)
 
 
@@ -188,7 +206,7 @@ def main() -> int:
     try:
         return send(arguments)
     except Problem as problem:
-        _say("a2a-send: %s; try: %s\n" % (problem, problem.fix), STDERR)
+        _say("a2a-send: %s\n" % one_line("%s; try: %s" % (problem, problem.fix), 2000), STDERR)
         return 2 if isinstance(problem, Misuse) else 1
     except KeyboardInterrupt:
         return 130

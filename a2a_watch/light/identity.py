@@ -11,7 +11,7 @@ import stat
 from a2a_watch.names import Problem, agent_name
 
 UNKNOWN = "unknown"
-ID_FILE_BYTES = 4096  # more than any first line that could be a name
+ID_FILE_BYTES = 1 << 24  # a shell's `read` knows no bound, and both must find the same first line
 
 
 class Surroundings:
@@ -41,7 +41,7 @@ class Surroundings:
         if not os.path.isabs(root):
             what = "A2A_INBOX is %s" % ascii(given) if given else "there is no HOME"
             raise Problem("%s: the inbox root must be an absolute path" % what, "export A2A_INBOX=/an/absolute/path")
-        return os.path.normpath(root)
+        return root.rstrip("/") or "/"
 
     def short(self, path: str) -> str:
         """Return `path` with the home folder written as `~`."""
@@ -76,7 +76,8 @@ class Identity:
     """The agent of this process: the name, the rule that gave it, the project root (empty when there is no folder)."""
 
     def __init__(self, here: Surroundings) -> None:
-        start = os.path.realpath(os.path.join(_working_folder(), here.start)) if here.start else ""
+        base = "/" if os.path.isabs(here.start) else _working_folder()
+        start = os.path.realpath(os.path.join(base, here.start)) if base and here.start else ""
         git_root = _git_root(start)
         self.project_root = git_root or start
         pinned = os.path.join(self.project_root, ".agent-id")
@@ -121,7 +122,9 @@ def _first_line(path: str) -> str | OSError:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return OSError(0, "it is not a file")
-        raw = os.read(handle, ID_FILE_BYTES)
+        raw = b""
+        while b"\n" not in raw and len(raw) < ID_FILE_BYTES and (more := os.read(handle, 1 << 16)):
+            raw += more
     except OSError as error:
         return error
     finally:
