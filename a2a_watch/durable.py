@@ -48,6 +48,14 @@ def read(path: str, limit: int) -> tuple[bytes, int, float] | None:
         os.close(handle)
 
 
+def changed(path: str, otherwise: float) -> float:
+    """Return when `path` itself was last changed (Unix seconds), `otherwise` when it is gone."""
+    try:
+        return os.lstat(path).st_mtime
+    except FileNotFoundError:
+        return otherwise  # Race: its sender has just published it
+
+
 def exists(path: str) -> bool:
     """Tell whether anything stands at `path`, a dangling link included."""
     return os.path.lexists(path)

@@ -167,11 +167,10 @@ class Inbox:
         for folder in (READ, SHOWN):
             durable.have_folder(self.path(folder))
         for name in durable.listing(self.folder):
-            if name.startswith(".") and name.endswith(".tmp"):
-                # Order: under the lock nobody writes TEMP; a sender's temporary file has no lock, so age decides.
-                age = now - os.lstat(self.path(name)).st_mtime if name != durable.TEMP else STALE_TEMP_SECONDS
-                if abs(age) >= STALE_TEMP_SECONDS:
-                    durable.remove(self.path(name))
+            # Order: under the lock nobody writes TEMP; a sender's temporary file has no lock, so age decides.
+            age = abs(now - durable.changed(self.path(name), now)) if name.endswith(".tmp") else 0
+            if name == durable.TEMP or (name.startswith(".") and age >= STALE_TEMP_SECONDS):
+                durable.remove(self.path(name))
         return Receipts(self.folder)
 
     def _is_over(self, receipts: Receipts, key: str, visit: Visit, gone: _Gone) -> bool:

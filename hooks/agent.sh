@@ -14,9 +14,13 @@ while [ -z "$agent" ]; do
   if ! [ -e "$file" ] && ! [ -L "$file" ]; then
     [ -z "$up" ] || break
     file=$HOME/.claude/agent-id agent=unknown
-    if [ -x "$HOME" ] && { ! [ -e "$HOME/.claude" ] || [ -x "$HOME/.claude" ]; }; then
-      [ -e "$file" ] || [ -L "$file" ] || break
-    fi
+    # Not there, or only out of sight?
+    for seen in "$HOME" "$HOME/.claude" "$file"; do
+      if [ -x "$seen" ]; then continue; fi
+      [ "$seen" != "$HOME" ] || break
+      [ -e "$seen" ] || [ -L "$seen" ] || break 2
+      break
+    done
   fi
   agent=
   # An empty first line is for Python, which goes on to the next rule.

@@ -19,7 +19,7 @@ from tests.faults import CHANGES, Office, Stopped
 
 # What another process can see: a name that comes, goes or moves, and a look at the folder. Not: bytes under a
 # temporary name, syncs.
-VISIBLE = ("open", "link", "rename", "unlink", "mkdir", "scandir")
+VISIBLE = ("lstat", "open", "link", "rename", "unlink", "mkdir", "scandir")
 
 
 class Schedule:

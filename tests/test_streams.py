@@ -128,7 +128,7 @@ def test_a_drain_by_hand_does_not_wait_for_an_input_that_is_never_closed(world: 
 def redirected(world: World, redirection: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run the hook's command behind a redirection of the shell."""
     script = f'exec "$0" "$@" {redirection}'
-    return world.run("sh", "-c", script, HOOK, *arguments, at="project-b", timeout=ANSWER_SECONDS, **options)
+    return world.run("sh", "-c", script, HOOK, *arguments, at="project-b", timeout=30, **options)
 
 
 def test_a_closed_input_is_a_drain_by_hand(world: World) -> None:
