@@ -151,9 +151,7 @@ class Inbox:
             receipts.save_history({target, *self.pending()})
             durable.move(self.path(READ, name), self.path(target))
             self._sync()
-            for key, shown in list(receipts.shown.items()):
-                if shown.pop(name, None):
-                    receipts.save(key)
+            receipts.forget({name})
             mark(self.folder, self.agent, now)
 
     def refresh_marker(self, now: float, known: dict[str, dict[str, str]] | None = None) -> bool:
@@ -208,6 +206,10 @@ class Inbox:
             durable.move(self.path(READ, name), self.path(target))
         if returning:
             self._sync()
+        shown = receipts.shown.pop(key)
+        if confirmed:
+            # Another session whose drain died before archiving may name them too; read is read for all.
+            receipts.forget(shown.keys() - pending)
         receipts.drop(key)
 
     def _gather(self, receipts: Receipts, visit: Visit, offer: _Offer, outcome: Outcome) -> None:

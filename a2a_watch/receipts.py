@@ -65,6 +65,13 @@ class Receipts:
         durable.remove(os.path.join(self._inbox, FOLDER, key))
         durable.sync(os.path.join(self._inbox, FOLDER))
 
+    def forget(self, names: set[str]) -> None:
+        """Take `names` out of every receipt, on the disk too."""
+        for key, shown in self.shown.items():
+            if not names.isdisjoint(shown):
+                self.shown[key] = {name: times for name, times in shown.items() if name not in names}
+                self.save(key)
+
     def save_history(self, keep: set[str]) -> None:
         """Put the history on the disk, without what is neither in `keep` nor in a receipt."""
         keep = keep.union(*self.shown.values()) if self.shown else keep

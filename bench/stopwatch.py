@@ -72,7 +72,7 @@ class Bar:
     def row(self) -> list[str]:
         """Return its cells of the table."""
         times = [shown(self._ours.milliseconds()), self._beside.name, shown(self._beside.milliseconds())]
-        return [self._title, *times, f"{self._ratio():.2g}", f"≤ {self._limit:g}", "yes" if self.holds() else "**no**"]
+        return [self._title, *times, f"{self._ratio():.3g}", f"≤ {self._limit:g}", "yes" if self.holds() else "**no**"]
 
 
 def shown(milliseconds: float) -> str:

@@ -75,6 +75,19 @@ def test_a_session_that_ends_without_a_stop_gives_its_mail_back(world: World) ->
     assert world.hook(session="s3").raw == b""
 
 
+def test_what_one_session_read_does_not_come_back_from_another_that_was_shown_it_too(world: World) -> None:
+    """A drain that died before archiving leaves a receipt; a Stop of the session that read the mail settles both."""
+    world.send("project-b", "one")
+    (name,) = world.names()
+    with client() as pid:
+        receipt = {"process": name_process(str(pid)), "shown": {name: ["2026-01-01T00:00:00Z"]}}
+        (world.inbox() / ".shown").mkdir()
+        (world.inbox() / ".shown" / "s1").write_text(json.dumps(receipt))
+        assert marks(world.hook(session="s2").text) == ["(may have been shown before, at 2026-01-01T00:00:00Z)"]
+        world.hook("Stop", session="s2")
+    assert world.hook(session="s3").raw == b"" and world.names() == []
+
+
 def test_a_killed_client_s_mail_comes_back_at_the_next_drain(world: World) -> None:
     """A process that is gone confirms nothing; one that is alive keeps its receipt."""
     world.send("project-b", "one")
