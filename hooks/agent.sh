@@ -5,7 +5,7 @@
 agent=$CLAUDE_AGENT_ID inbox=${A2A_INBOX:-$HOME/.claude/inbox}
 while [ -z "$agent" ]; do
   top=${CLAUDE_PROJECT_DIR:-${A2A_PROJECT_DIR:-.}}
-  case $top in /* | .) cd -P "$top" 2>/dev/null || break ;; *) break ;; esac
+  case $top in /* | .) [ -x "$top/." ] && cd -P "$top" || break ;; *) break ;; esac
   # In a deleted folder some shells go on with a name that is no path.
   case $PWD in /*) up=$PWD ;; *) break ;; esac
   until [ -z "$up" ] || [ -d "$up/.git" ] || [ -f "$up/.git" ]; do up=${up%/*}; done
@@ -14,13 +14,8 @@ while [ -z "$agent" ]; do
   if ! [ -e "$file" ] && ! [ -L "$file" ]; then
     [ -z "$up" ] || break
     file=$HOME/.claude/agent-id agent=unknown
-    # Not there, or only out of sight?
-    for seen in "$HOME" "$HOME/.claude" "$file"; do
-      if [ -x "$seen" ]; then continue; fi
-      [ "$seen" != "$HOME" ] || break
-      [ -e "$seen" ] || [ -L "$seen" ] || break 2
-      break
-    done
+    # Not there, and not only out of sight?
+    if [ -x "$HOME/.claude/." ] && ! [ -e "$file" ] && ! [ -L "$file" ]; then break; fi
   fi
   agent=
   # An empty first line is for Python, which goes on to the next rule.

@@ -116,9 +116,9 @@ def test_in_a_plain_project_the_guard_is_not_silent(
     (world.base / "project-b" / ".agent-id").write_text("pinned\n")
     assert guard(shell, env) == ("pinned", str(world.inbox("pinned")))
     (world.base / "bare").mkdir()
+    (world.home / ".claude").mkdir()
     started = {**env, "A2A_PROJECT_DIR": str(world.base / "bare"), "A2A_INBOX": str(world.base / "mail")}
     assert guard(shell, started) == ("unknown", str(world.base / "mail" / "unknown"))
-    (world.home / ".claude").mkdir()
     (world.home / ".claude" / "agent-id").write_text("everywhere\n")
     assert guard(shell, started) == ("everywhere", str(world.base / "mail" / "everywhere"))
 
