@@ -1,10 +1,30 @@
 # Sourced by any POSIX sh: sets agent and inbox (its folder), or leaves both empty.
 # Sure or silent: what it names, a2a_watch/light/identity.py names too; on any doubt Python decides.
-# Builtins alone, and few words: it runs at every prompt, and a shell takes longer to read it than to do it.
+# Builtins alone, the plain case first: it runs at every prompt, and a shell reads no further than it gets.
 
-agent=$CLAUDE_AGENT_ID inbox=${A2A_INBOX:-$HOME/.claude/inbox}
-while [ -z "$agent" ]; do
-  top=${CLAUDE_PROJECT_DIR:-${A2A_PROJECT_DIR:-.}}
+judge() {
+  # No ranges: in some locales [a-z] holds more than its letters.
+  case $agent in
+    '' | . | .. | ' '* | *' ' | *[!abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\ ._+@~=:,-]*) ;;
+    *) case $inbox:$HOME in /*:/*) [ ${#agent} -gt 200 ] || { inbox=$inbox/$agent; return; } ;; esac ;;
+  esac
+  agent='' inbox=''
+}
+
+agent=$CLAUDE_AGENT_ID inbox=${A2A_INBOX:-$HOME/.claude/inbox} top=${CLAUDE_PROJECT_DIR:-${A2A_PROJECT_DIR:-.}}
+case ${agent:+known}$top in
+  /* | .)
+    if [ -x "$top/." ] && cd -P "$top" && [ -d .git ] && ! [ -e .agent-id ] && ! [ -L .agent-id ]; then
+      agent=${PWD##*/}
+    fi
+    ;;
+esac
+if [ "$agent" ]; then
+  judge
+  return 0
+fi
+
+while :; do
   case $top in /* | .) [ -x "$top/." ] && cd -P "$top" || break ;; *) break ;; esac
   # In a deleted folder some shells go on with a name that is no path.
   case $PWD in /*) up=$PWD ;; *) break ;; esac
@@ -22,11 +42,4 @@ while [ -z "$agent" ]; do
   if [ -f "$file" ] && [ -r "$file" ]; then IFS= read -r agent <"$file"; fi
   break
 done
-# No ranges: in some locales [a-z] holds more than its letters.
-case $agent in
-  '' | . | .. | ' '* | *' ' | *[!abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\ ._+@~=:,-]*) agent= ;;
-esac
-case $inbox:$HOME in
-  /*:/*) if [ "$agent" ] && [ ${#agent} -le 200 ]; then inbox=$inbox/$agent; else agent='' inbox=''; fi ;;
-  *) agent='' inbox='' ;;
-esac
+judge

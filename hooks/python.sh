@@ -9,6 +9,7 @@ run_light() {
   done
   [ "$base" ] || return 127
   for python in ${A2A_PYTHON:+"$A2A_PYTHON"} python3 /usr/bin/python3; do
+    command -v "$python" >/dev/null || continue
     # 9: too old. A version manager's python3 may be missing in this folder, or be any version at all, or fail as it
     # likes; the drain itself never does.
     "$python" -I -S -c 'import sys
