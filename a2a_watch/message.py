@@ -84,6 +84,6 @@ def one_line(text: str, length: int) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return `text` visible, each line behind `> `: nothing in it can then be taken for what stands around it."""
-    lines = visible(text).rstrip("\n").split("\n")
+    """Return visible `text`, each line behind `> `: nothing in it can then be taken for what stands around it."""
+    lines = text.rstrip("\n").split("\n")
     return "\n".join("> " + line if line else ">" for line in lines)

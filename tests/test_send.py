@@ -196,7 +196,10 @@ def test_the_first_mail_for_a_name_names_the_nearest(world: World) -> None:
     (world.root / "projekt-notes.txt").touch()
     assert world.run(SEND, "project-b", "x").stderr == b""
     said = world.run(SEND, "projekt-b", "x").stderr.decode()
-    assert re.fullmatch(r"a2a-send: this is the first mail for projekt-b; did you mean project-b[^\n]*\?\n", said), said
+    assert re.fullmatch(
+        r"a2a-send: this is the first mail for projekt-b; did you mean project-b[^\n]*\? to take it back: rm [^\n]+\n",
+        said,
+    ), said
     assert "\x1b" not in said and ".txt" not in said
     assert world.run(SEND, "projekt-b", "x").stderr == b""
     assert world.run(SEND, "zzz", "x").stderr == b"a2a-send: this is the first mail for zzz\n"

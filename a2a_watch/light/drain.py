@@ -24,8 +24,9 @@ PERSON_COLUMNS = 100
 DRAINING = ("SessionStart", "UserPromptSubmit")  # the events whose text reaches the model
 USAGE = """usage: drain-inbox [--receipts]
 
-Show this agent's mail and archive it. A hook's JSON on standard input names the event and the session.
---receipts: mail counts as read only after the session's Stop; for handlers installed together.
+Show what waits for this agent, and archive it: by hand it counts as read at once.
+A hook's JSON on standard input names the event and the session.
+--receipts   mail counts as read only after the session's Stop; for handlers installed together
 """
 
 
@@ -71,7 +72,8 @@ class Run:
                 return
         budget = HOOK_BUDGET if event or self.here.is_hook else BASH_BUDGET if self.here.is_claude else 0
         archive = self.here.short(inbox.path(".read")) + "/"
-        page = Page(inbox.agent, archive, visit.now, budget, bytes_count=bool(event) and not self.here.is_claude)
+        more = "the next prompt" if event else "`drain-inbox`, once more,"
+        page = Page(inbox.agent, archive, visit.now, budget, bool(event) and not self.here.is_claude, more)
         outcome = inbox.drain(visit, page.add, lambda found: self._show(page, found, inbox), is_gone)
         if not outcome.names:
             self.tell(self._notes(outcome, inbox))
@@ -90,10 +92,11 @@ class Run:
     def _notes(self, outcome: Outcome, inbox: Inbox) -> list[str]:
         notes = []
         if outcome.busy and inbox.pending():
-            notes.append("mail for %s waits, but another program holds its lock; try: /check-inbox" % inbox.agent)
+            notes.append("mail for %s waits, but another program holds its lock; try: once more, later" % inbox.agent)
         if outcome.bad:
             where = self.here.short(inbox.path(".bad"))
-            notes.append("%d file(s) that are no message set aside; try: ls -l %s" % (len(outcome.bad), where))
+            what = "1 file is" if len(outcome.bad) == 1 else "%d files are" % len(outcome.bad)
+            notes.append("%s no message and set aside; try: ls -l %s" % (what, where))
         if outcome.unreadable:
             notes.append(
                 "cannot read %s; try: ls -l %s" % (", ".join(outcome.unreadable), self.here.short(inbox.folder))
@@ -140,6 +143,9 @@ def main() -> int:
     try:
         event, heard = read_event(0)
         run = Run(Surroundings(), event, "--receipts" in arguments, heard, parent)
+        for word in set(arguments) - {"--receipts"}:
+            # A misspelt --receipts must not turn into mail that counts as read at once.
+            raise Problem("%s is no option of drain-inbox, and no mail was touched" % ascii(word), "drain-inbox --help")
         run.go()
     except Exception as error:
         # The one boundary: a hook never disrupts a session, and what was not shown is still pending.

@@ -33,11 +33,10 @@ def find(root: str, agents: list[str], prefix: str) -> tuple[Inbox, str, str]:
     if prefix and len(whole or found) == 1:
         return (whole or found)[0]
     if not found or not prefix:
-        raise Problem(
-            "no message of %s begins with %s" % (", ".join(agents[:4]) or "anybody", ascii(prefix)), "ls " + root
-        )
-    ids = ", ".join(one_line(id_in_name(name), 60) for _, _, name in found[:4])
-    raise Problem("%d messages begin with %s: %s" % (len(found), ascii(prefix), ids), "a longer beginning")
+        whose = "of %s " % agents[0] if len(agents) == 1 else ""
+        raise Problem("no message %sbegins with %s" % (whose, ascii(prefix)), "ls " + os.path.join(root, "*/"))
+    ids = ", ".join(one_line(name, 100) for _, _, name in found[:3]) + (", …" if len(found) > 3 else "")
+    raise Problem("%d messages begin with %s: %s" % (len(found), ascii(prefix), ids), "a longer beginning of the id")
 
 
 def _begins(name: str, prefix: str) -> bool:

@@ -5,7 +5,7 @@ Everything a sender chose stands in a one-line header or behind `> `; everything
 
 from __future__ import annotations
 
-from a2a_watch.message import ABSENT, MAX_BYTES, one_line, quoted
+from a2a_watch.message import ABSENT, MAX_BYTES, one_line, quoted, visible
 from a2a_watch.names import id_in_name, stamp
 
 HEADER_CHARS = {"from": 200, "timestamp": 60, "subject": 300}
@@ -23,10 +23,15 @@ def utf8_bytes(text: str) -> int:
 
 
 class Page:
-    """Collects messages for one drain of `agent`; `budget` is in units of `measure`, 0 for no bound."""
+    """Collects messages for one drain of `agent`; `budget` is in UTF-16 units, or bytes, 0 for no bound.
 
-    def __init__(self, agent: str, archive: str, now: float, budget: int, bytes_count: bool = False) -> None:
-        self._agent, self._archive, self._now = one_line(agent, 200), one_line(archive, 4096), now
+    `more` says what shows the rest.
+    """
+
+    def __init__(
+        self, agent: str, archive: str, now: float, budget: int, bytes_count: bool = False, more: str = "the next drain"
+    ) -> None:
+        self._agent, self._archive, self._now, self._more = one_line(agent, 200), one_line(archive, 4096), now, more
         self._budget, self._measure = budget, utf8_bytes if bytes_count else utf16_units
         self._blocks: list[str] = []
         self._used = 0
@@ -39,7 +44,7 @@ class Page:
             for title, key in (("From", "from"), ("At", "timestamp"), ("Subject", "subject"))
         ) + (mark and mark + "\n")
         if size <= MAX_BYTES:
-            block = "%s\n%s\n" % (head, quoted(fields["body"]))
+            block = "%s\n%s\n" % (head, quoted(visible(fields["body"])))
             # The frame is measured with its largest numbers and this sender's name in it.
             room = self._room(fields, total) - self._used
             if not self._budget or self._measure(block) + 1 <= room:
@@ -60,12 +65,15 @@ class Page:
         return True
 
     def _room(self, fields: dict[str, str], total: int) -> int:
-        first = self.fields[0] if self.fields else fields
-        return self._budget - self._measure(self._header(total, total, first) + "\n" + self._footer(total))
+        # With a second sender the header's name becomes FROM.
+        header = self._header(total, total, [*self.fields[:1], fields][:1]) + "FROM"
+        return self._budget - self._measure(header + "\n" + self._footer(total))
 
     def _cut(self, head: str, name: str, body: str, size: int, room: int) -> str:
         tail = self._whole(name, size)
-        low, high = 0, min(len(body), self._budget)
+        # Made visible before it is cut: half a tag or half a line end would be taken for something else.
+        body = visible(body[: self._budget])
+        low, high = 0, len(body)
         while low < high:
             middle = (low + high + 1) // 2
             text = "%s\n%s\n\n%s\n" % (head, quoted(body[:middle]), tail)
@@ -78,8 +86,10 @@ class Page:
             size, command, self._archive, one_line(name, 300),
         )  # fmt: skip
 
-    def _header(self, shown: int, total: int, first: dict[str, str]) -> str:
-        sender = first["from"] if _PLAIN.issuperset(first["from"]) and not first["from"].startswith("-") else "SENDER"
+    def _header(self, shown: int, total: int, fields: list[dict[str, str]]) -> str:
+        sender, *others = dict.fromkeys(field["from"] for field in fields)
+        if others or not _PLAIN.issuperset(sender) or sender.startswith("-"):
+            sender = "FROM"
         part = ", the oldest %d of them here" % shown if shown < total or (total > 1 and not self.fields) else ""
         return (
             "## A2A inbox (%s) — %d message(s) pending%s\n\n"
@@ -88,19 +98,19 @@ class Page:
         )
 
     def _footer(self, waiting: int) -> str:
-        more = " %d more wait: the next prompt or `/check-inbox` shows them." % waiting if waiting else ""
+        more = " %d more wait: %s shows them." % (waiting, self._more) if waiting else ""
         return "_Drained at %s. Archived to `%s`.%s_\n" % (stamp(self._now), self._archive, more)
 
     def text(self, waiting: int) -> str:
         """Return the whole page; `waiting` messages are left for the next drain."""
-        header = self._header(len(self.fields), len(self.fields) + waiting, self.fields[0])
+        header = self._header(len(self.fields), len(self.fields) + waiting, self.fields)
         return "\n".join([header, *self._blocks, self._footer(waiting)])
 
 
 def summary(fields: list[dict[str, str]], waiting: int, columns: int) -> str:
     """Return one line for the person: how many notes, from whom, about what, cut to `columns`."""
     count = "%d note%s" % (len(fields), "" if len(fields) == 1 else "s")
-    more = ", %d more wait (/check-inbox)" % waiting if waiting else ""
+    more = ", %d more with the next prompt" % waiting if waiting else ""
     each = ("%s (%s)" % (field["from"], field["subject"]) if field["subject"] != ABSENT else field["from"]
             for field in fields)  # fmt: skip
     return fit("✉ %s%s: %s" % (count, more, ", ".join(each)), columns)

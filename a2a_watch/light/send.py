@@ -67,7 +67,9 @@ class Request:
         if not self.to and self.reply is None:
             raise Misuse("nobody to send to", "a2a-send --help")
         if len(words) > 1 or (words and self.file is not None):
-            raise Misuse("more than one body: %s" % ascii(words[-1]), "a2a-send TO --subject 'S' 'the whole body'")
+            raise Misuse(
+                "more than one body, the last %s" % ascii(words[-1]), "one body, in quotes: a2a-send TO 'BODY'"
+            )
         self.body = words[0] if words else None
 
     def read_body(self) -> str:
@@ -85,7 +87,7 @@ class Request:
         if len(raw) > MAX_BYTES:
             raise Problem("the body has too many bytes, %d are allowed" % MAX_BYTES, "send the path of a file")
         if not raw.strip():
-            raise Misuse("nothing to send", "a2a-send TO 'the body', or a2a-send TO --file F")
+            raise Misuse("nothing to send", "a body: a last argument in quotes, --file F, or standard input")
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
@@ -108,7 +110,8 @@ def send(arguments: list[str]) -> int:
     if request.help:
         _say(USAGE, STDOUT)
         return 0
-    me, root = Identity(here).name(), here.root()
+    identity, root = Identity(here), here.root()
+    me = identity.name()
     recipients, subject = _address(request, root, me)
     body, ids, deliveries = request.read_body(), Ids(), []
     for to in recipients:
@@ -123,6 +126,8 @@ def send(arguments: list[str]) -> int:
                           "send the path of a file")  # fmt: skip
         delivery.inbox.check()
         deliveries.append(delivery)
+    if identity.answer.rule == len(identity.answers):
+        _say("a2a-send: this folder has no name, so nobody can answer; try: echo NAME > .agent-id\n", STDERR)
     known = agents(root)
     failure = _deliver(deliveries)
     for delivery in deliveries:
@@ -175,7 +180,7 @@ def _deliver(deliveries: list[Delivery]) -> Problem | None:
 
 def _report(delivery: Delivery, me: str, known: list[str], as_json: bool) -> None:
     if delivery.inbox.agent not in known:
-        _hint(delivery.inbox.agent, known)
+        _hint(delivery, known)
         delivery.explain_root()
     try:
         delivery.inbox.refresh_marker(time.time(), {delivery.name: delivery.fields})
@@ -185,12 +190,15 @@ def _report(delivery: Delivery, me: str, known: list[str], as_json: bool) -> Non
     _say(delivery.data.decode() if as_json else line, STDOUT)
 
 
-def _hint(agent: str, known: list[str]) -> None:
+def _hint(delivery: Delivery, known: list[str]) -> None:
     from difflib import get_close_matches
+    from shlex import quote
 
-    near = get_close_matches(agent, known, 3, 0.5)
-    also = "; did you mean %s?" % " or ".join(one_line(name, 200) for name in near) if near else ""
-    _say("a2a-send: this is the first mail for %s%s\n" % (agent, also), STDERR)
+    line, near = "this is the first mail for %s" % delivery.inbox.agent, get_close_matches(delivery.inbox.agent, known)
+    if near:
+        path = one_line(delivery.inbox.path(delivery.name), 4096)
+        line += "; did you mean %s? to take it back: rm %s" % (" or ".join(one_line(n, 200) for n in near), quote(path))
+    _say("a2a-send: %s\n" % line, STDERR)
 
 
 def _say(text: str, handle: int) -> None:
