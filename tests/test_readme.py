@@ -33,8 +33,9 @@ def test_the_transcript_is_real(world: World) -> None:
     assert transcript in "\n".join(README.splitlines()[:30]), "it stands in the first 30 lines"
     for name in ("project-a", "project-b"):
         (world.home / name / ".git").mkdir(parents=True)
+    (world.home / "a2a-watch").symlink_to(REPO)
     script = "".join(f"printf '%s\\n' {_quoted('$ ' + line)}; {line} 2>&1\n" for line in _typed(transcript))
-    env = world.env(PATH=f"{REPO / 'bin'}:{REPO / 'hooks'}:{os.environ['PATH']}")
+    env = world.env(PATH=f"{REPO / 'bin'}:{os.environ['PATH']}")
     done = subprocess.run(["sh", "-c", script], capture_output=True, env=env, cwd=world.home, check=True)
     assert timeless(done.stdout.decode()) == timeless(transcript)
 

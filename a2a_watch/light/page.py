@@ -110,7 +110,7 @@ class Page:
 def summary(fields: list[dict[str, str]], waiting: int, columns: int) -> str:
     """Return one line for the person: how many notes, from whom, about what, cut to `columns`."""
     count = "%d note%s" % (len(fields), "" if len(fields) == 1 else "s")
-    more = ", %d more with the next prompt" % waiting if waiting else ""
+    more = ", %d more wait" % waiting if waiting else ""
     each = ("%s (%s)" % (field["from"], field["subject"]) if field["subject"] != ABSENT else field["from"]
             for field in fields)  # fmt: skip
     return fit("✉ %s%s: %s" % (count, more, ", ".join(each)), columns)
