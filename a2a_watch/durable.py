@@ -56,6 +56,12 @@ def changed(path: str, otherwise: float) -> float:
         return otherwise  # Race: its sender has just published it
 
 
+def check_writable(folder: str) -> None:
+    """Raise PermissionError unless names can be put into `folder`."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+
+
 def exists(path: str) -> bool:
     """Tell whether anything stands at `path`, a dangling link included."""
     return os.path.lexists(path)
@@ -102,7 +108,7 @@ def have_folder(path: str) -> None:
 def aside(path: str) -> None:
     """Rename what stands at `path` to a free dot name beside it, which every reader ignores."""
     folder, name = os.path.split(path)
-    os.rename(path, os.path.join(folder, free("." + name.lstrip(".") + ".aside", folder)))
+    os.rename(path, os.path.join(folder, free("." + name.lstrip(".")[:60] + ".aside", folder)))
 
 
 def write_new(path: str, data: bytes) -> None:
@@ -137,7 +143,10 @@ def publish(temp: str, path: str) -> None:
         # Race: no other writer has this name, for it ends in this message's own id.
         os.rename(temp, path)
         return
-    os.unlink(temp)
+    try:
+        os.unlink(temp)
+    except OSError:
+        pass  # the message is there, and a drain clears what is old
 
 
 def replace(folder: str, name: str, data: bytes, lasting: bool = True) -> None:

@@ -34,7 +34,8 @@ LOCK_SECONDS = 1.0  # a drain that holds the lock longer is frozen; a session st
 MARKER_LOCK_SECONDS = 0.2  # a sender's message is safe without it, and the marker is only a hint
 UNFINISHED_SECONDS = 10  # a file that ends early and changed this recently is still being written
 STALE_TEMP_SECONDS = 3600  # a sender takes milliseconds; after an hour it is dead
-UNKNOWN_PROCESS_SECONDS = 86_400  # a receipt whose process cannot be looked up holds mail back no longer than this
+PROJECTS = 20  # so many folders of one agent are remembered, to say once that they share it
+HOLD_SECONDS = 86_400  # a receipt whose process cannot be looked up holds mail back no longer than this
 
 
 class Visit:
@@ -77,8 +78,7 @@ class Inbox:
             if durable.exists(path) and not os.path.isdir(path):
                 raise Problem("%s is not a folder" % path, "ls -ld %s" % path)
         # A link to another name under the root is an alias; one that leads out would scatter mail.
-        inside = os.path.realpath(self.root).rstrip("/") + "/"
-        if not (os.path.realpath(self.folder) + "/").startswith(inside):
+        if os.path.dirname(os.path.realpath(self.folder)) != os.path.realpath(self.root):
             raise Problem("%s is a link out of the inbox root" % self.folder, "ls -ld %s" % self.folder)
 
     def pending(self) -> list[str]:
@@ -100,14 +100,16 @@ class Inbox:
             for key in list(receipts.shown):
                 if self._is_over(receipts, key, visit, gone):
                     self._retire(receipts, key)
-            before = (dict(receipts.told), receipts.project)
+            before = (dict(receipts.told), receipts.projects)
             self._gather(receipts, visit, offer, outcome)
-            if visit.project != receipts.project and visit.project:
-                outcome.shared_with = receipts.project if os.path.isdir(receipts.project) else ""
-                receipts.project = visit.project
+            if visit.project and visit.project not in receipts.projects:
+                # Said once for each folder, and not of folders that are gone.
+                others = [project for project in receipts.projects if os.path.isdir(project)]
+                outcome.shared_with = others[-1] if others else ""
+                receipts.projects = [*others, visit.project][-PROJECTS:]
             if outcome.names:
                 self._show(receipts, visit, outcome, show)
-            if before != (receipts.told, receipts.project):
+            if before != (receipts.told, receipts.projects):
                 receipts.save_history(set(self.pending()))
             mark(self.folder, self.agent, visit.now)
         return outcome
@@ -138,8 +140,8 @@ class Inbox:
                 mark(self.folder, self.agent, now)
         return held
 
-    def restore(self, name: str, now: float) -> None:
-        """Make the read message `name` pending again, to be shown as restored; raise Problem when locked."""
+    def restore(self, name: str, now: float) -> bool:
+        """Make the read message `name` pending again, to be shown as restored; False when it is not there."""
         with durable.Lock(self.folder, LOCK_SECONDS) as held:
             if not held:
                 raise Problem("%s's inbox is in use by another program" % self.agent, "a2a-watch restore, once more")
@@ -149,10 +151,11 @@ class Inbox:
             receipts.history.pop(name, None)
             # Order: what marks it lies on the disk before it is pending.
             receipts.save_history({target, *self.pending()})
-            durable.move(self.path(READ, name), self.path(target))
+            moved = durable.move(self.path(READ, name), self.path(target))
             self._sync()
             receipts.forget({name})
             mark(self.folder, self.agent, now)
+        return moved
 
     def refresh_marker(self, now: float, known: dict[str, dict[str, str]] | None = None) -> bool:
         """Make `.pending` say what waits; False when another holds the lock, and will."""
@@ -182,7 +185,7 @@ class Inbox:
         over = gone(process)
         if over is None:
             last = max((times[-1] for times in receipts.shown[key].values() if times), default="")
-            return last < stamp(visit.now - UNKNOWN_PROCESS_SECONDS)
+            return not stamp(visit.now - HOLD_SECONDS) <= last <= stamp(visit.now + HOLD_SECONDS)
         return over
 
     def _retire(self, receipts: Receipts, key: str, confirmed: bool = False) -> None:
@@ -190,14 +193,16 @@ class Inbox:
         pending, returning = set(self.pending()), {}
         changed = False
         for name in receipts.shown[key]:
-            times = receipts.times(name)
-            if name in pending:
+            times, archived = receipts.times(name), durable.exists(self.path(READ, name))
+            if name in pending and not archived:
                 target = name  # stopped between showing and archiving: pending, and possibly shown
-            elif confirmed or key == BY_HAND or len(times) >= SHOWINGS or not durable.exists(self.path(READ, name)):
+            elif confirmed or key == BY_HAND or len(times) >= SHOWINGS or not archived:
                 changed |= bool(receipts.history.pop(name, None)) | bool(receipts.restored.pop(name, None))
                 continue
             else:
+                # A name may be pending again: then a foreign tool has used it twice.
                 returning[name] = target = durable.free(name, self.folder)
+                changed |= target != name and bool(receipts.history.pop(name, None))
             changed |= receipts.history.get(target) != times
             receipts.history[target] = times
         if changed:
@@ -209,11 +214,14 @@ class Inbox:
         shown = receipts.shown.pop(key)
         if confirmed:
             # Another session whose drain died before archiving may name them too; read is read for all.
-            receipts.forget(shown.keys() - pending)
+            receipts.forget({name for name in shown if durable.exists(self.path(READ, name))})
         receipts.drop(key)
 
     def _gather(self, receipts: Receipts, visit: Visit, offer: _Offer, outcome: Outcome) -> None:
         names = self.pending()
+        if names:
+            # Before anything is printed: what cannot be archived would be shown again at every drain.
+            durable.check_writable(self.path(READ))
         for place, name in enumerate(names):
             if durable.exists(self.path(READ, name)):
                 # Both files stay: this one takes a free name while it is still pending.
@@ -266,11 +274,9 @@ class Inbox:
     def _show(self, receipts: Receipts, visit: Visit, outcome: Outcome, show: _Show) -> None:
         # Order: 1 receipt, 2 print, 3 archive, 4 the receipt goes or waits for a Stop.
         key, at = visit.key or BY_HAND, instant(visit.now)
-        old = {name: list(times) for name, times in receipts.shown.get(key, {}).items()}
-        was_there = key in receipts.shown
+        old, was_there = dict(receipts.shown.get(key, {})), key in receipts.shown
         shown = receipts.shown.setdefault(key, {})
-        for name in outcome.names:
-            shown[name] = [*shown.get(name, []), at]
+        shown.update({name: [*shown.get(name, []), at] for name in outcome.names})
         # A drain inside a sandbox sees other process numbers than the hook that was here before it.
         known = receipts.process.get(key, "")
         receipts.process[key] = (visit.process or known) if visit.outside else (known or visit.process)

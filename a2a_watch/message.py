@@ -15,15 +15,16 @@ ABSENT = "(none)"
 # Shown as an escape, never sent: terminal control, line breaks of other alphabets, characters that reorder a line
 # or cannot be seen at all. Joiners and variation selectors stay: emoji and Persian need them.
 _CONTROL = {code: "\\x%02x" % code for code in [*range(32), *range(0x7F, 0xA0)] if code not in (9, 10)}
-_HIDDEN = [0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF, 0xFFF9, 0xFFFA, 0xFFFB]
+_HIDDEN = [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, *range(0xFE00, 0xFE0E)]
+_HIDDEN += [0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0xFEFF, *range(0xFFF0, 0xFFFC)]
 _HIDDEN += [*range(0x202A, 0x202F), *range(0x2060, 0x2070)]
 _VISIBLE = {**_CONTROL, **{code: "\\u%04x" % code for code in _HIDDEN}}
-_VISIBLE.update({code: "\\U%08x" % code for code in range(0xE0000, 0xE01F0)})
+_VISIBLE.update({code: "\\U%08x" % code for code in [*range(0x1D173, 0x1D17B), *range(0xE0000, 0xE01F0)]})
 
 # Tags with which a host marks its own words in a model's context; a note must not open or close one.
 _HOST_TAGS = (
-    *("system-reminder", "system_reminder", "system>", "user-prompt-submit-hook", "task-notification"),
-    *("local-command-", "command-name", "command-message", "antml:", "function_calls", "function_results"),
+    *("system", "user-prompt", "task-", "teammate-", "local-command", "command-", "bash-", "session-start", "ide_"),
+    *("new-diagnostics", "antml:", "function_"),
 )
 
 
@@ -45,7 +46,8 @@ def decode(raw: bytes) -> dict[str, str]:
     try:
         text = raw.decode("utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", "surrogatepass")
     except UnicodeError:
-        text = raw.decode("latin-1")
+        # UTF-16 that was cut in the middle of a letter is still UTF-16.
+        text = raw.decode("utf-16", "replace") if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else raw.decode("latin-1")
     try:
         found = load(text)
     except NotJson as error:
@@ -72,7 +74,8 @@ def visible(text: str) -> str:
         text = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates
     first, *rest = text.split("<")
     for part in rest:
-        is_tag = "".join(part[:300].split()).lstrip("/\\").lower().startswith(_HOST_TAGS)
+        probe = "".join(char for char in part[:1000] if "!" <= char <= "~")
+        is_tag = probe.lstrip("/\\").lower().startswith(_HOST_TAGS)
         first += "<\\" + part if is_tag else "<" + part
     return first
 

@@ -19,9 +19,13 @@ SHOWINGS = 3  # after so many without a Stop a message stays read: repeating has
 
 
 def key_of(session: str) -> str:
-    """Return the file name of a session's receipt; a session id that is no plain name is written in hex."""
+    """Return the file name of a session's receipt; of a session id that is no plain name its hash."""
     plain = session.replace("-", "").replace("_", "")
-    return session if plain.isascii() and plain.isalnum() and len(session) < 128 else session.encode().hex()[:200]
+    if plain.isascii() and plain.isalnum() and len(session) < 128:
+        return session
+    from hashlib import sha256  # no client makes such an id
+
+    return sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Receipts:
@@ -35,13 +39,16 @@ class Receipts:
         past = _load(os.path.join(folder, _HISTORY)) or {}
         self.history = _times(past.get("shown"))
         self.restored, self.told = _texts(past.get("restored")), _texts(past.get("told"))
-        self.project = _texts(past).get("project", "")
+        self.projects = _times({"": past.get("projects")}).get("", [])
         for key in durable.listing(folder):
             if key.startswith(".") and key != BY_HAND:
                 continue
             found = _load(os.path.join(folder, key))
             if found is None:
-                durable.aside(os.path.join(folder, key))  # not ours: every session start would look at it again
+                try:
+                    durable.aside(os.path.join(folder, key))  # not ours: every session start would look at it again
+                except OSError:
+                    pass  # then they do
             else:
                 self.shown[key] = _times(found.get("shown"))
                 self.process[key] = _texts(found).get("process", "")
@@ -82,7 +89,7 @@ class Receipts:
             "shown": self.history,
             "restored": self.restored,
             "told": self.told,
-            "project": self.project,
+            "projects": self.projects,
         }
         durable.replace(self._inbox, os.path.join(FOLDER, _HISTORY), _json(content))
 

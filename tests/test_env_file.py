@@ -34,7 +34,7 @@ def exported(env_file: Path, shell: str = "sh") -> str:
 def test_the_project_folder_is_exported_whatever_it_is_called(world: World, name: str) -> None:
     """A start appends one `export` line to `$CLAUDE_ENV_FILE` that any shell reads back as the project's folder."""
     folder, env_file = world.repo(name + "/project-b"), world.base / "it's an env file"
-    env_file.write_text("export BEFORE=1\n")
+    env_file.write_text("export BEFORE=1")  # another hook's line, which it did not end
     start(world, folder, env_file)
     assert env_file.read_text().startswith("export BEFORE=1\nexport A2A_PROJECT_DIR='")
     assert exported(env_file) == exported(env_file, "bash") == str(folder)

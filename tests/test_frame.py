@@ -213,3 +213,21 @@ def test_a_root_that_is_no_text_does_not_keep_mail_back(world: World, by_hand: b
     said = world.drain(env=env) if by_hand else world.hook(env=env)
     assert [shown.body for shown in parse(said.text)] == ["b"]
     assert is_quiet(said.text)
+
+
+@pytest.mark.parametrize(
+    "tag", ["<system id=1>", "<bash-stdout>", "<command-args>", "<ide_opened_file>", "<sys\u200dtem-reminder>",
+            "<\u3164system-reminder>", "</" + " " * 400 + "system>", "<teammate-message>"],
+)  # fmt: skip
+def test_a_tag_of_the_host_is_defused_however_it_is_spelt(tag: str) -> None:
+    """A backslash stands behind its bracket; other people's tags stay as they are."""
+    assert visible(tag).startswith("<\\")
+    assert visible("List<String> <div> a < b </p>") == "List<String> <div> a < b </p>"
+
+
+def test_nothing_that_a_sender_chose_stands_in_the_frame(world: World) -> None:
+    """However long or clever a sender's name, the page keeps its bound and its own words."""
+    world.put("project-b", "1.json", json.dumps({"from": "a" * 20_000, "body": "hello"}).encode())
+    said = world.hook()
+    frame = [line for line in said.text.splitlines() if not line.startswith(("**", ">"))]
+    assert "aaa" not in "".join(frame) and len(said.text) < 2_000

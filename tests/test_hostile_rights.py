@@ -54,7 +54,7 @@ def test_a_folder_that_may_not_be_read_is_said_to_the_person(place: str) -> None
         said = world.hook()
         assert is_calm(said), said
         assert said.text == ""
-        assert "cannot be shown" in said.person
+        assert "the inbox cannot be used" in said.person
         folder.chmod(0o700)
         assert parse(start(world).text) == [GOOD]
 

@@ -225,3 +225,20 @@ def test_a_marker_that_cannot_be_written_is_no_failure(world: World) -> None:
     done = world.run(*AS_PLAIN_USER, SEND, "project-b", "x")
     assert (done.returncode, done.stderr) == (0, b"")
     assert only(world)["body"] == "x"
+
+
+def inject(world: World, what: str, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Send with one system call made to fail, as strace does it."""
+    return world.run("strace", "-f", "-qq", "-o", "/dev/null", "-e", f"inject={what}", SEND, *words)
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing: .ci/run installs it")
+def test_a_message_that_was_published_is_never_called_unsent(world: World) -> None:
+    """A temporary file that cannot be removed afterwards is no failure; a folder that cannot be synced is one."""
+    world.inbox().mkdir(parents=True)
+    done = inject(world, "unlink:error=EIO:when=1", "project-b", "x")
+    assert (done.returncode, done.stdout[:5]) == (0, b"sent:")
+    done = inject(world, "fsync:error=EIO:when=2", "project-b", "y")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"it is there, but may not survive a power cut" in done.stderr
+    assert len(world.names()) == 2

@@ -4,6 +4,7 @@ import time
 
 import click
 
+from a2a_watch.inbox import READ
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.light.lookup import agents, find
 from a2a_watch.message import one_line
@@ -20,10 +21,8 @@ def command(ids: tuple[str, ...]) -> None:
     root = Surroundings().root()
     everybody = agents(root)
     # All or none are found before the first is moved.
-    for inbox, folder, name in [find(root, everybody, prefix) for prefix in ids]:
+    found = {one[0].path(*one[1:]): one for one in (find(root, everybody, id_, (READ, "")) for id_ in ids)}
+    for inbox, folder, name in found.values():
         where = f"{one_line(id_in_name(name), 60)} of {one_line(inbox.agent, 100)}"
-        if folder:
-            inbox.restore(name, time.time())
-            click.echo(f"restored: {where}")
-        else:
-            click.echo(f"already pending: {where}")
+        done = inbox.restore(name, time.time()) if folder else False
+        click.echo(f"{'restored' if done else 'already pending'}: {where}")

@@ -38,12 +38,12 @@ class Ids:
 
 
 class Delivery:
-    """A message for `inbox`; `published` once it is there under `name` and on the disk."""
+    """A message for `inbox`; `published` once it is there under `name`, `sent` once that is on the disk."""
 
     def __init__(self, inbox: Inbox, fields: dict[str, str]) -> None:
         self.inbox, self.fields, self.data = inbox, fields, encode(fields)
         self.name = "%s-%s.json" % (fields["timestamp"], fields["id"])
-        self.published = False
+        self.published = self.sent = False
         self._temp = inbox.path(".%s.tmp" % self.name)
         self._made: list[str] = []
 
@@ -57,6 +57,7 @@ class Delivery:
         durable.publish(self._temp, self.inbox.path(self.name))
         self.published = True
         durable.sync(self.inbox.folder)
+        self.sent = True
 
     def undo(self) -> None:
         """Leave nothing behind of a message that was not published."""

@@ -44,7 +44,7 @@ class Run:
     def go(self) -> None:
         """Do what the event asks for."""
         event = self.event
-        if (event and event.subagent) or (not event and self.receipts and self.here.is_hook and not self.heard):
+        if (event and event.subagent) or (not event and self.here.is_hook and (self._unattended() or not self.heard)):
             return  # a hook whose client says nothing must not show mail to nobody
         identity = Identity(self.here)
         inbox = Inbox(self.here.root(), identity.name())
@@ -58,13 +58,16 @@ class Run:
             if self.key:
                 (inbox.confirm if event.name == "Stop" else inbox.give_back)(self.key, now)
         elif not event or event.name in DRAINING:
-            project = identity.project_root if identity.answer.rule == 3 else ""
+            project = identity.project_root if identity.answer.rule in (2, 3) else ""
             self._drain(inbox, Visit(now, self.key, self.process, event.name if event else "", project))
+
+    def _unattended(self) -> bool:
+        return self.here.unattended and not self.here.drains_unattended
 
     def _drain(self, inbox: Inbox, visit: Visit) -> None:
         event = self.event
         if event:
-            if event.source == "compact" or (self.here.unattended and not self.here.drains_unattended):
+            if event.source == "compact" or self._unattended():
                 return
             if event.runs_skill():
                 if self.key and inbox.pending():
@@ -82,7 +85,8 @@ class Run:
         text, notes = page.text(outcome.waiting), self._notes(outcome, inbox)
         self.spoke = True
         if self.event:
-            line = " · ".join([summary(page.fields, outcome.waiting, PERSON_COLUMNS), *notes])
+            # What is ours comes first: behind it stands what senders chose.
+            line = " · ".join([*notes, summary(page.fields, outcome.waiting, PERSON_COLUMNS)])
             context = {"hookEventName": self.event.name, "additionalContext": text}
             _write({"hookSpecificOutput": context, **({"systemMessage": line} if self.here.is_claude else {})})
         else:
@@ -157,9 +161,13 @@ def _explain(run: Run | None, error: Exception) -> None:
     if isinstance(error, Problem):
         sentence = "%s; try: %s" % (error, error.fix)
     elif isinstance(error, OSError):
-        sentence = "mail waits but cannot be shown: %s; try: a2a-id --explain" % (error.strerror or error)
+        where = error.filename if isinstance(error.filename, str) else "~/.claude/inbox"
+        sentence = "the inbox cannot be used (%s), and mail stays in it; try: ls -ld %s" % (
+            error.strerror or error,
+            where,
+        )
     else:
-        sentence = "mail waits but cannot be shown: %s: %s" % (type(error).__name__, error)
+        sentence = "the inbox cannot be used (%s: %s); try: a2a-id --explain" % (type(error).__name__, error)
     try:
         if run:
             run.tell([fit(sentence, PERSON_COLUMNS * 3)])

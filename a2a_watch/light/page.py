@@ -45,8 +45,8 @@ class Page:
         ) + (mark and mark + "\n")
         if size <= MAX_BYTES:
             block = "%s\n%s\n" % (head, quoted(visible(fields["body"])))
-            # The frame is measured with its largest numbers and this sender's name in it.
-            room = self._room(fields, total) - self._used
+            # The frame is measured with its largest numbers in it.
+            room = self._room(total) - self._used
             if not self._budget or self._measure(block) + 1 <= room:
                 return self._take(fields, block)
             if self._blocks:
@@ -64,10 +64,8 @@ class Page:
         self.fields.append(fields)
         return True
 
-    def _room(self, fields: dict[str, str], total: int) -> int:
-        # With a second sender the header's name becomes FROM.
-        header = self._header(total, total, [*self.fields[:1], fields][:1]) + "FROM"
-        return self._budget - self._measure(header + "\n" + self._footer(total))
+    def _room(self, total: int) -> int:
+        return self._budget - self._measure(self._header(total, total) + "\n" + self._footer(total))
 
     def _cut(self, head: str, name: str, body: str, size: int, room: int) -> str:
         tail = self._whole(name, size)
@@ -86,15 +84,12 @@ class Page:
             size, command, self._archive, one_line(name, 300),
         )  # fmt: skip
 
-    def _header(self, shown: int, total: int, fields: list[dict[str, str]]) -> str:
-        sender, *others = dict.fromkeys(field["from"] for field in fields)
-        if others or not _PLAIN.issuperset(sender) or sender.startswith("-"):
-            sender = "FROM"
+    def _header(self, shown: int, total: int) -> str:
         part = ", the oldest %d of them here" % shown if shown < total or (total > 1 and not self.fields) else ""
         return (
             "## A2A inbox (%s) — %d message(s) pending%s\n\n"
             "_Notes from other sessions of this user, not the user's own words; what they wrote stands behind `> `. "
-            "Answer: `a2a-send %s --subject '…' '…'`._\n" % (self._agent, total, part, sender)
+            "Answer: `a2a-send FROM --subject '…' '…'`._\n" % (self._agent, total, part)
         )
 
     def _footer(self, waiting: int) -> str:
@@ -103,7 +98,7 @@ class Page:
 
     def text(self, waiting: int) -> str:
         """Return the whole page; `waiting` messages are left for the next drain."""
-        header = self._header(len(self.fields), len(self.fields) + waiting, self.fields)
+        header = self._header(len(self.fields), len(self.fields) + waiting)
         return "\n".join([header, *self._blocks, self._footer(waiting)])
 
 

@@ -131,7 +131,7 @@ def send(arguments: list[str]) -> int:
     known = agents(root)
     failure = _deliver(deliveries)
     for delivery in deliveries:
-        if delivery.published:
+        if delivery.sent:
             _report(delivery, me, known, request.json)
     if failure:
         raise failure
@@ -144,7 +144,7 @@ def _address(request: Request, root: str, me: str) -> tuple[list[str], str]:
         one = durable.exists(os.path.join(root, request.to)) and "/" not in request.to
         names = [request.to] if one else request.to.split(",")
         try:
-            return list(dict.fromkeys(agent_name(name) for name in names)), request.subject or ""
+            return list(dict.fromkeys(agent_name(name.strip()) for name in names)), request.subject or ""
         except Problem as problem:
             raise Misuse(str(problem), "a2a-send --help") from None
     inbox, folder, name = find(root, [me], request.reply)
@@ -168,13 +168,16 @@ def _deliver(deliveries: list[Delivery]) -> Problem | None:
             delivery.write()
         for delivery in deliveries:
             delivery.publish()
-    except OSError as error:
+    except (OSError, KeyboardInterrupt) as error:
         for one in reversed(deliveries):
             one.undo()
-        sent = [one.inbox.agent for one in deliveries if one.published]
+        sent = [one.inbox.agent for one in deliveries if one.sent]
         but = "; sent to %s before that" % ", ".join(sent) if sent else "; nothing was sent"
+        if delivery.published and not delivery.sent:
+            but = "; it is there, but may not survive a power cut" + but.replace("nothing was", "nothing else was")
+        why = error.strerror if isinstance(error, OSError) else "interrupted"
         root = delivery.inbox.root
-        return Problem("%s: %s%s" % (delivery.inbox.folder, error.strerror, but), "df -h %s; ls -ld %s" % (root, root))
+        return Problem("%s: %s%s" % (delivery.inbox.folder, why, but), "df -h %s; ls -ld %s" % (root, root))
     return None
 
 
