@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,3 +163,18 @@ def parse(text: str) -> list[Shown]:
 def units(text: str) -> int:
     """Return the length of a text as the client counts it."""
     return len(text.encode("utf-16-le")) // 2
+
+
+@contextmanager
+def client() -> Iterator[int]:
+    """Stand for a client's process; it is killed on the way out."""
+    process = subprocess.Popen(["sleep", "1000"])
+    try:
+        yield process.pid
+    finally:
+        process.kill()
+        process.wait()
+
+
+def marks(text: str) -> list[str]:
+    return [message.mark for message in parse(text)]

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from a2a_watch import inbox
 from a2a_watch.light.process import name_process
-from tests.kit import HOOK, World, parse, said
-
-
-@contextmanager
-def client() -> Iterator[int]:
-    """Stand for a client's process; it is killed on the way out."""
-    process = subprocess.Popen(["sleep", "1000"])
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
-def marks(text: str) -> list[str]:
-    return [message.mark for message in parse(text)]
+from tests.kit import HOOK, World, client, marks, parse, said
 
 
 def test_the_skill_s_drain_leaves_a_receipt_of_its_session(world: World) -> None:

@@ -5,28 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from a2a_watch.light.process import is_gone, name_process
-from tests.kit import HOOK, World, parse
-
-
-@contextmanager
-def client() -> Iterator[int]:
-    """Stand for a client's process; it is killed on the way out."""
-    process = subprocess.Popen(["sleep", "1000"])
-    try:
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-
-
-def marks(text: str) -> list[str]:
-    return [message.mark for message in parse(text)]
+from tests.kit import HOOK, World, client, marks, parse
 
 
 def test_a_stop_makes_shown_mail_read(world: World) -> None:
