@@ -1,11 +1,9 @@
-# Sourced by any POSIX sh: sets agent and inbox (its folder), or leaves both empty.
-# Sure or silent: what it names, a2a_watch/light/identity.py names too; on any doubt Python decides.
-# Builtins alone, the plain case first: it runs at every prompt, and a shell reads no further than it gets.
+# Sourced by any POSIX sh: sets agent and inbox (its folder), or leaves both empty. Why it looks like this: at the end.
 
+LC_ALL=C
 judge() {
-  # No ranges: in some locales [a-z] holds more than its letters.
   case $agent in
-    '' | . | .. | ' '* | *' ' | *[!abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\ ._+@~=:,-]*) ;;
+    '' | . | .. | ' '* | *' ' | *[!a-zA-Z0-9\ ._+@~=:,-]*) ;;
     *) case $inbox:$HOME in /*:/*) [ ${#agent} -gt 200 ] || { inbox=$inbox/$agent; return; } ;; esac ;;
   esac
   agent='' inbox=''
@@ -43,3 +41,8 @@ while :; do
   break
 done
 judge
+
+# Sure or silent: what this names, a2a_watch/light/identity.py names too; on any doubt Python decides.
+# Builtins alone, the plain case first, and no comment before it: this runs at every prompt of every session, a shell
+# reads no further than it gets, and it reads comments too.
+# LC_ALL: in some locales [a-z] holds more than its letters.
