@@ -1,15 +1,18 @@
-# Sourced when a session starts ($CLAUDE_ENV_FILE is there): its own commands must know whose they are, wherever they `cd`.
+# Sourced when a session starts ($CLAUDE_ENV_FILE is there). Its own commands must know whose they are, wherever they
+# `cd`. The line begins with a line end, for another hook may not have ended its own.
 
 quoted=$CLAUDE_PROJECT_DIR
 case $quoted in
-  *\'*)
-    rest=$quoted quoted=
-    while :; do
-      case $rest in *\'*) ;; *) break ;; esac
-      quoted=$quoted${rest%%\'*}"'\\''" rest=${rest#*\'}
-    done
-    quoted=$quoted$rest
+  *\'*) ;;
+  ?*)
+    { printf "\nexport A2A_PROJECT_DIR='%s'\n" "$quoted" >>"$CLAUDE_ENV_FILE"; } 2>/dev/null
+    return 0
     ;;
+  *) return 0 ;;
 esac
-# Another hook's line before this one may not have been ended.
-[ -z "$quoted" ] || { printf "\nexport A2A_PROJECT_DIR='%s'\n" "$quoted" >>"$CLAUDE_ENV_FILE"; } 2>/dev/null
+rest=$quoted quoted=
+while :; do
+  case $rest in *\'*) ;; *) break ;; esac
+  quoted=$quoted${rest%%\'*}"'\\''" rest=${rest#*\'}
+done
+{ printf "\nexport A2A_PROJECT_DIR='%s'\n" "$quoted$rest" >>"$CLAUDE_ENV_FILE"; } 2>/dev/null
