@@ -34,7 +34,7 @@ class Run:
     """One run of the drain: who is asked for, by whom, and how to speak to them."""
 
     def __init__(self, here: Surroundings, event: Event | None, receipts: bool, heard: bool, parent: str) -> None:
-        self.here, self.event, self.heard, self.receipts = here, event, heard, receipts
+        self.here, self.event, self.heard = here, event, heard
         session = (event.session if event else "") or here.session
         self.spoke = False  # a second JSON object would make the client drop the first
         self.key = key_of(session) if receipts and session else ""
