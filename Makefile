@@ -4,12 +4,16 @@ PYTHON ?= python3
 BIN = .venv/bin
 # Not the commands in $(BIN): those name their interpreter by its path, and a checkout may move or have blanks in it.
 RUN = $(BIN)/python -m
+# The client that check-client drives; a version, for npm's latest may be another one tomorrow.
+CLIENT = 2.1.332
 
-.PHONY: help demo check bench clean
+.PHONY: help demo check check-client bench clean
 
 help:
 	@echo 'make demo    a note goes to another repo'
 	@echo 'make check   format, lint, types, tests'
+	@echo 'make check-client'
+	@echo '             tests on the real Claude Code'
 	@echo 'make bench   how fast, beside plain shell'
 	@echo 'make clean   remove what these left here'
 
@@ -35,7 +39,17 @@ check: .venv/ready
 	@$(RUN) ruff format --check .
 	@$(RUN) ruff check .
 	@$(RUN) mypy
-	@$(RUN) pytest -n 2
+	@$(RUN) pytest -n 2 --ignore tests/client
+
+build/client/$(CLIENT):
+	@echo 'make: fetching Claude Code $(CLIENT) from npm into build/client, once'
+	@npm install --silent --no-audit --no-fund --prefix build/client @anthropic-ai/claude-code@$(CLIENT) || \
+	  { echo 'make: npm could not install the client; try: npm ping' >&2; exit 1; }
+	@touch $@
+
+# It runs offline, against a model of its own on this machine.
+check-client: .venv/ready build/client/$(CLIENT)
+	@$(RUN) pytest -n 2 tests/client
 
 bench: .venv/ready
 	@$(RUN) bench

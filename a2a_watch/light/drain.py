@@ -75,7 +75,8 @@ class Run:
                 return
         budget = HOOK_BUDGET if event or self.here.is_hook else BASH_BUDGET if self.here.is_claude else 0
         archive = self.here.short(inbox.path(".read")) + "/"
-        more = "the next prompt" if event else "`drain-inbox`, once more,"
+        # Whoever confirms was installed together with the skill.
+        more = "`/check-inbox`" if self.key else "the next prompt" if event else "`drain-inbox`, once more,"
         page = Page(inbox.agent, archive, visit.now, budget, bool(event) and not self.here.is_claude, more)
         outcome = inbox.drain(visit, page.add, lambda found: self._show(page, found, inbox), is_gone)
         if not outcome.names:

@@ -25,6 +25,7 @@ class Surroundings:
         self.start = env("CLAUDE_PROJECT_DIR") or env("A2A_PROJECT_DIR") or _working_folder()
         self.home = env("HOME") or os.path.expanduser("~")
         self.inbox_root = env("A2A_INBOX", "")
+        self.config = env("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".claude")
         self.session = env("CLAUDE_CODE_SESSION_ID", "")
         self.client_pid = env("CLAUDE_PID", "")
         self.is_claude = bool(env("CLAUDECODE") or env("CLAUDE_CODE_ENTRYPOINT") or self.is_hook or self.session)

@@ -1,0 +1,57 @@
+"""`a2a-watch setup`: Claude Code's sessions get their mail."""
+
+import os
+import shutil
+import sys
+
+import click
+
+from a2a_watch.install.change import Change
+from a2a_watch.install.interpreter import real_python
+from a2a_watch.install.plan import Plan
+from a2a_watch.light.identity import Surroundings
+from a2a_watch.names import Problem
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--project", is_flag=True, help="For the repository here alone, in its .claude/settings.local.json.")
+def command(dry_run: bool, yes: bool, project: bool) -> None:
+    """Give Claude Code's sessions their mail: hooks, permissions and skills.
+
+    Every change is shown and asked for; the settings stay as they are but for the new entries, with a backup beside
+    them. Run it again after an update or a move.
+    """
+    python, why = real_python()
+    plan = Plan(Surroundings(), project, python)
+    if why:
+        click.echo(f"{why}; the hook will use {python}\n")
+    if carry_out(plan.setup(), dry_run, yes, "a2a-watch setup") and not dry_run:
+        os.makedirs(plan.root, 0o700, exist_ok=True)
+        click.echo("Sessions that start from now on have their mail; to see it work: a2a-watch doctor")
+    if not shutil.which("a2a-send"):
+        folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+        click.echo(f"a2a-send is not on this PATH, and so on no session's. Add to your shell's start file:\n"
+                   f'  export PATH="{folder}:$PATH"')  # fmt: skip
+
+
+def carry_out(changes: list[Change], dry_run: bool, yes: bool, again: str) -> bool:
+    """Show the changes, ask, and make them; False when there was nothing to do."""
+    for change in changes:
+        click.echo(change.diff() + "\n")
+        change.check()
+    if not changes:
+        click.echo("Nothing to change.")
+    elif dry_run:
+        click.echo(f"Nothing was changed; to change it: {again}")
+    else:
+        try:
+            sure = yes or click.confirm("Write this?")
+        except click.Abort:
+            sure = False
+        if not sure:
+            raise Problem("nothing was changed", f"{again} --yes")
+        for change in changes:
+            change.write()
+    return bool(changes)

@@ -1,0 +1,22 @@
+"""`a2a-watch uninstall`: what setup put in goes."""
+
+import click
+
+from a2a_watch.cli.setup import carry_out
+from a2a_watch.install.plan import Plan
+from a2a_watch.light.identity import Surroundings
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--project", is_flag=True, help="From the repository here alone.")
+def command(dry_run: bool, yes: bool, project: bool) -> None:
+    """Take hooks, permissions and skills out of Claude Code again.
+
+    Settings that nobody else changed are what they were, byte for byte. Mail is not touched.
+    """
+    here = Surroundings()
+    plan = Plan(here, project)
+    carry_out(plan.uninstall(), dry_run, yes, "a2a-watch uninstall")
+    click.echo(f"Your mail stays in {here.short(plan.root)}.")

@@ -1,0 +1,97 @@
+"""What setup and uninstall would change, and where: the settings and the skills of the user, or of one project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Callable
+
+from a2a_watch.install.change import Change, read
+from a2a_watch.install.settings import Entries, own_handlers, parse
+from a2a_watch.light.identity import Identity, Surroundings
+from a2a_watch.names import Problem
+
+BACKUP = ".before-a2a-watch"
+SKILLS = ("check-inbox", "send-note")
+
+
+def share() -> str:
+    """Return the folder that holds `hooks/` and `skills/`: in the installed package, or the checkout around it."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    inside = os.path.join(package, "share")
+    return inside if os.path.isdir(inside) else os.path.dirname(package)
+
+
+class Plan:
+    """What is changed for the user, or in one `project` only; `python` is what the hook has to be told of."""
+
+    def __init__(self, here: Surroundings, project: bool, python: str = "") -> None:
+        self.folder, name = here.config, "settings.json"
+        if project:
+            root = Identity(here).project_root
+            if not root:
+                raise Problem("this folder is gone, and has no settings", "cd REPOSITORY")
+            # Not settings.json, which everybody who works on the repository shares: these paths are this machine's.
+            self.folder, name = os.path.join(root, ".claude"), "settings.local.json"
+        self.settings, self.root = os.path.join(self.folder, name), here.root()
+        self.backup = self.settings + BACKUP
+        self._drain = shlex.quote(os.path.join(share(), "hooks", "drain-inbox"))
+        if python:
+            self._drain = f"A2A_PYTHON={shlex.quote(python)} {self._drain}"
+        self._entries = Entries(f"{self._drain} --receipts", self.root)
+
+    def setup(self) -> list[Change]:
+        """Return what puts everything in, a backup of the settings first."""
+        old = read(self.settings)
+        changes = [Change(self.settings, old, self._edit(old, self._entries.add))]
+        if old is not None and old != changes[0].new and not own_handlers(parse(old.decode("utf-8-sig"))):
+            changes.insert(0, Change(self.backup, read(self.backup), old))
+        changes += [Change(path, read(path), self._skill(path)) for path in self._skills()]
+        return [change for change in changes if change.old != change.new]
+
+    def uninstall(self) -> list[Change]:
+        """Return what takes everything out: settings that nobody else changed are as they were, others without ours."""
+        old, before = read(self.settings), read(self.backup)
+        past = parse(before.decode("utf-8-sig")) if before is not None else {}
+        new = self._edit(old, lambda text: self._entries.take_out(text, past)) if old is not None else None
+        changes = []
+        if (
+            old != new
+            and before is not None
+            and self._edit(before, self._entries.add) == self._edit(old, self._entries.add)
+        ):
+            new = before
+            changes.append(Change(self.backup, before, None))
+        elif old != new and new is not None and parse(new.decode("utf-8-sig")) == {} == past:
+            new = None
+        changes.insert(0, Change(self.settings, old, new))
+        changes += [Change(path, read(path), None) for path in self._skills() if read(path) is not None]
+        return [change for change in changes if change.old != change.new]
+
+    def _skills(self) -> list[str]:
+        return [os.path.join(self.folder, "skills", name, "SKILL.md") for name in SKILLS]
+
+    def _skill(self, path: str) -> bytes:
+        old = read(path)
+        if old is not None and b"a2a-" not in old:
+            raise Problem(f"{path} is another skill by that name", f"mv {shlex.quote(os.path.dirname(path))} …")
+        text = (read(os.path.join(share(), *path.split(os.sep)[-3:])) or b"").decode()
+        # The client lets a skill run what its head names in the very same words; JSON is YAML that quotes anything.
+        text = text.replace("Bash(drain-inbox *)", json.dumps(f"Bash({self._drain} *)", ensure_ascii=False))
+        return text.replace("`drain-inbox --", f"`{self._drain} --").encode()
+
+    def _edit(self, old: bytes | None, edit: Callable[[str], str]) -> bytes:
+        """Return the edited settings; raise Problem when they cannot be edited, or more than ours would change."""
+        try:
+            text = (old or b"").decode()
+            mark = "\ufeff" if text.startswith("\ufeff") else ""
+            text = text.removeprefix(mark)
+            new = edit(text)
+            if self._entries.rest(new) != self._entries.rest(text):
+                raise Problem("more than our own entries would change")
+            return (mark + new).encode()
+        except UnicodeError as error:
+            raise Problem(f"{self.settings} is left alone: no UTF-8 ({error})", f"ls -l {self.settings}") from None
+        except Problem as problem:
+            raise Problem(f"{self.settings} is left alone: {problem}", f"$EDITOR {self.settings}") from None

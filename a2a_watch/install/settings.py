@@ -1,0 +1,153 @@
+"""What of a Claude Code `settings.json` is ours: put it in, take it out, leave the rest as it is. Pure."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from dataclasses import dataclass
+from typing import Any
+
+from a2a_watch.install.jsontext import Path, append, locate, remove, replace
+from a2a_watch.names import Problem
+
+# Seconds. A drain takes milliseconds, and waits one for a lock; at SessionEnd the client gives all hooks 1.5.
+TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
+ALLOW, WRITE = ("permissions", "allow"), ("sandbox", "filesystem", "allowWrite")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What we add: the `command` of the hooks, and the inbox `root` that sandboxed sessions must write to."""
+
+    command: str
+    root: str
+
+    def add(self, text: str) -> str:
+        """Return the settings with our entries, each once; those of an older or a moved installation are repaired."""
+        text = text if text.strip() else "{}\n"
+        for event, seconds in TIMEOUTS.items():
+            own = [path for path in own_handlers(parse(text)) if path[1] == event]
+            handler = {"type": "command", "command": self.command, "timeout": seconds}
+            if len(own) == 1 and value_at(parse(text), (*own[0][:3], "matcher"), "") in ("", "*"):
+                text = _repair(text, own[0], handler)
+                continue
+            for path in reversed(own):
+                text = _take(text, path, parse(text))
+            text = append(_have(text, ("hooks", event)), ("hooks", event), {"hooks": [handler]})
+        for path, word in words(self.root):
+            text = _have(text, path)
+            if word not in value_at(parse(text), path):
+                text = append(text, path, word)
+        return text
+
+    def take_out(self, text: str, before: object) -> str:
+        """Return the settings without our entries; what stood in `before`, the settings before the setup, stays."""
+        for path in reversed(own_handlers(parse(text))):
+            text = _take(text, path, before)
+        for path, word in words(self.root):
+            there = value_at(parse(text), path, [])
+            if word in there and word not in value_at(before, path, []):
+                text = _take(text, (*path, there.index(word)), before)
+        return text
+
+    def rest(self, text: str) -> list[tuple[Path, object]]:
+        """Return every value in the settings that is not ours, in order, each with its path."""
+        return self._rest(parse(text), ())
+
+    def _rest(self, value: object, path: Path) -> list[tuple[Path, object]]:
+        if isinstance(value, dict):
+            return [leaf for key, item in value.items() for leaf in self._rest(item, (*path, key))]
+        if not isinstance(value, list):
+            return [(path, value)]
+        kept = [item for item in value if (path, item) not in words(self.root) and not _is_ours(path, item)]
+        return [leaf for place, item in enumerate(kept) for leaf in self._rest(item, (*path, place))]
+
+
+def words(root: str) -> list[tuple[Path, str]]:
+    """Return our words, each with the list that it belongs to."""
+    allowed = ("Bash(a2a-send:*)", "Bash(a2a-watch show:*)", "Skill(check-inbox)")
+    return [*((ALLOW, word) for word in allowed), (WRITE, root)]
+
+
+def parse(text: str) -> Any:
+    """Return the settings; raise Problem with line and column when they are no JSON, or a place of ours is taken."""
+    try:
+        found = json.loads(text if text.strip() else "{}")
+    except json.JSONDecodeError as error:
+        raise Problem(f"it is no plain JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise Problem("it is nested too deeply") from None
+    lists = [ALLOW, WRITE, *(("hooks", event) for event in TIMEOUTS)]
+    objects = sorted({path[:depth] for path in lists for depth in range(len(path))})
+    for path, shape in [*((path, dict) for path in objects), *((path, list) for path in lists)]:
+        if not isinstance(value_at(found, path, shape()), shape):
+            raise Problem(f"{'.'.join(path) or 'the whole'} in it is no {'list' if shape is list else 'object'}")
+    return found
+
+
+def value_at(data: Any, path: Path, otherwise: object = None) -> Any:
+    """Return the value at `path` in parsed settings, `otherwise` when there is none."""
+    for key in path:
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            return otherwise
+    return data
+
+
+def own_handlers(data: object) -> list[Path]:
+    """Return the paths of the handlers, of any event, that call the drain of this protocol, in order."""
+    found: list[Path] = []
+    for event, groups in value_at(data, ("hooks",), {}).items():
+        for place, group in enumerate(groups if isinstance(groups, list) else []):
+            path = ("hooks", event, place, "hooks")
+            handlers = value_at(group, ("hooks",))
+            for number, handler in enumerate(handlers if isinstance(handlers, list) else []):
+                if _is_ours(path, handler):
+                    found.append((*path, number))
+    return found
+
+
+def program_of(command: object) -> str:
+    """Return the program that a hook's shell command starts, behind assignments; empty when that is not plain."""
+    try:
+        parts = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        parts = []
+    return next((word for word in parts if "=" not in word.partition("/")[0]), "")
+
+
+def _is_ours(path: Path, item: object) -> bool:
+    """Tell whether `item` of the list at `path` is a handler of ours, or a group that holds nothing else."""
+    if path[:1] == ("hooks",) and len(path) == 2:
+        inside = value_at(item, ("hooks",))
+        return isinstance(inside, list) and inside != [] and all(_is_ours((*path, 0, "hooks"), one) for one in inside)
+    is_handler = path[:1] == ("hooks",) and path[3:] == ("hooks",)
+    return is_handler and os.path.basename(program_of(value_at(item, ("command",)))) == "drain-inbox"
+
+
+def _have(text: str, path: Path) -> str:
+    for depth, key in enumerate(path):
+        if not locate(text, path[: depth + 1]):
+            text = append(text, path[:depth], [] if depth == len(path) - 1 else {}, str(key))
+    return text
+
+
+def _repair(text: str, path: Path, wanted: dict[str, object]) -> str:
+    for key, value in wanted.items():
+        if not locate(text, (*path, key)):
+            text = append(text, path, value, key)
+        elif value_at(parse(text), (*path, key)) != value:
+            text = replace(text, (*path, key), value)
+    return text
+
+
+def _take(text: str, path: Path, before: object) -> str:
+    """Take out what is at `path`, and then what that left empty, unless `before` had it."""
+    if path[0] == "hooks" and len(value_at(parse(text), path[:-1])) == 1:
+        path = path[:3]  # a group without handlers is nothing
+    text = remove(text, path)
+    while len(path := path[:-1]) > 0 and not value_at(parse(text), path) and value_at(before, path) is None:
+        text = remove(text, path)
+    return text

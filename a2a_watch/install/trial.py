@@ -1,0 +1,70 @@
+"""A hook's command tried as the client would call it: real events and a real message, in a root of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from tempfile import TemporaryDirectory
+from typing import Any
+
+SESSION = "00000000-0000-4000-8000-000000000000"
+_FORGET = ("CLAUDE_AGENT_ID", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "A2A_PROJECT_DIR")
+_BODY = "Does the hook show this?"
+
+
+def try_hook(command: str, beside: str, send: str) -> str:
+    """Run `command` at a start, a Stop and a prompt, its root next to the folder `beside`; return how long they took.
+
+    The message is sent by the program `send`, or written by hand when there is none.
+    Raises ValueError with a sentence when it does not do its work. Nothing stays on the disk.
+    """
+    with TemporaryDirectory(prefix=".a2a-watch-doctor-", dir=os.path.dirname(beside)) as folder:
+        root, project = os.path.join(folder, "inbox"), os.path.join(folder, "doctor")
+        inbox = os.path.join(root, "doctor")
+        os.makedirs(os.path.join(project, ".git"))
+        if send:
+            _run([send, "doctor", _BODY], root, project, "a2a-send", b"")
+        else:
+            os.makedirs(inbox)
+            with open(os.path.join(inbox, "2026-01-01T00-00-00Z-1.json"), "w") as file:
+                json.dump({"from": "doctor", "body": _BODY}, file)
+        said, start = _call(command, root, project, "SessionStart")
+        if _BODY not in str(said.get("hookSpecificOutput")):
+            raise ValueError(f"at a start it did not show mail, but: {said.get('systemMessage') or said or 'nothing'}")
+        _call(command, root, project, "Stop")
+        if any(not name.startswith(".") for name in os.listdir(os.path.join(inbox, ".shown"))):
+            raise ValueError("it shows mail, but a Stop does not make it read; is --receipts missing?")
+        said, prompt = _call(command, root, project, "UserPromptSubmit")
+        if said:
+            raise ValueError("it shows the same mail twice")
+    return f"{start:.0f} ms with mail, {prompt:.0f} ms without"
+
+
+def _call(command: str, root: str, project: str, event: str) -> tuple[dict[str, Any], float]:
+    text = json.dumps({"hook_event_name": event, "source": "startup", "session_id": SESSION, "cwd": project})
+    before = time.perf_counter()
+    printed = _run(["sh", "-c", command], root, project, f"at {event} it", text.encode(), CLAUDE_PROJECT_DIR=project)
+    milliseconds = (time.perf_counter() - before) * 1000
+    try:
+        return (json.loads(printed) if printed else {}), milliseconds
+    except ValueError:
+        raise ValueError(f"at {event} it printed something that the client does not understand") from None
+
+
+def _run(command: list[str], root: str, project: str, who: str, given: bytes, **variables: str) -> bytes:
+    """Run a program with what a session's variables are, and only those; return what it printed."""
+    variables |= {"A2A_INBOX": root, "CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDE_CODE_SESSION_ATTENDED": "1"}
+    variables["CLAUDE_PID"] = str(os.getpid())
+    words = ["env", *(word for name in _FORGET for word in ("-u", name)), *(f"{k}={v}" for k, v in variables.items())]
+    try:
+        done = subprocess.run(
+            [*words, *command], cwd=project, input=given, capture_output=True, timeout=10, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{who} did not end within 10 s") from None
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
+        raise ValueError(f"{who} failed (exit {done.returncode}): {last}")
+    return done.stdout
