@@ -27,8 +27,11 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
     plan = Plan(Surroundings(), project, python)
     if why:
         click.echo(f"{why}; the hook will use {python}\n")
-    if carry_out(plan.setup(), dry_run, yes, "a2a-watch setup") and not dry_run:
+    changed = carry_out(plan.setup(), dry_run, yes, "a2a-watch setup")
+    if not dry_run:
+        # A sandbox opens only what is there when the session starts.
         os.makedirs(plan.root, 0o700, exist_ok=True)
+    if changed and not dry_run:
         click.echo("Sessions that start from now on have their mail; to see it work: a2a-watch doctor")
     if not shutil.which("a2a-send"):
         folder = os.path.dirname(os.path.abspath(sys.argv[0]))
@@ -46,12 +49,11 @@ def carry_out(changes: list[Change], dry_run: bool, yes: bool, again: str) -> bo
     elif dry_run:
         click.echo(f"Nothing was changed; to change it: {again}")
     else:
-        try:
-            sure = yes or click.confirm("Write this?")
-        except click.Abort:
-            sure = False
-        if not sure:
-            raise Problem("nothing was changed", f"{again} --yes")
+        asked = not yes and sys.stdin is not None and sys.stdin.isatty()
+        if not (yes or (asked and click.confirm("Write this?"))):
+            raise Problem("nothing was changed", again if asked else f"{again} --yes")
+        for change in changes:
+            change.check()  # nothing of it, if somebody changed one meanwhile
         for change in changes:
             change.write()
     return bool(changes)

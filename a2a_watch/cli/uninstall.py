@@ -18,5 +18,6 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
     """
     here = Surroundings()
     plan = Plan(here, project)
-    carry_out(plan.uninstall(), dry_run, yes, "a2a-watch uninstall")
+    if carry_out(plan.uninstall(), dry_run, yes, "a2a-watch uninstall") and not dry_run:
+        plan.tidy()
     click.echo(f"Your mail stays in {here.short(plan.root)}.")

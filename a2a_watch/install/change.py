@@ -6,19 +6,20 @@ import difflib
 import os
 import tempfile
 from dataclasses import dataclass
+from shlex import quote
 
-from a2a_watch.durable import remove_empty
 from a2a_watch.message import visible
 from a2a_watch.names import Problem
 
 
 @dataclass(frozen=True)
 class Change:
-    """At `path` (followed when it is a link) `new` in place of `old`; None is no file."""
+    """At `path`, followed when it is a link, `new` in place of `old`; None: no file. `like` lends a new one its mode."""
 
     path: str
     old: bytes | None
     new: bytes | None
+    like: str = ""
 
     def diff(self) -> str:
         """Return a unified diff, its control characters shown as escapes."""
@@ -36,7 +37,7 @@ class Change:
             folder = os.path.dirname(folder)
         for path in (real, folder):
             if os.path.lexists(path) and not os.access(path, os.W_OK):
-                raise Problem(f"{path} is read-only, and nothing was changed", f"ls -ld {path}")
+                raise Problem(f"{path} is read-only, and nothing was changed", f"ls -ld {quote(path)}")
 
     def write(self) -> None:
         """Carry it out: afterwards the file is as it was or whole and new, on the disk; a link stays a link."""
@@ -45,15 +46,14 @@ class Change:
         if self.new is None:
             self.check()
             os.unlink(real)
-            remove_empty(folder)
             return
         os.makedirs(folder, exist_ok=True)
         handle, temp = tempfile.mkstemp(prefix=".a2a-watch-", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(self.new)
-                if self.old is not None:
-                    facts = os.stat(real)
+                if self.old is not None or self.like:
+                    facts = os.stat(self.like or real)
                     os.fchown(file.fileno(), facts.st_uid, facts.st_gid)
                     os.fchmod(file.fileno(), facts.st_mode & 0o7777)
                 file.flush()
@@ -73,7 +73,7 @@ def read(path: str) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         if os.path.islink(path):
-            raise Problem(f"{path} is a link to nothing", f"ls -l {path}") from None
+            raise Problem(f"{path} is a link to nothing", f"ls -l {quote(path)}") from None
         return None
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}", f"ls -ld {path}") from None
+        raise Problem(f"{path}: {error.strerror}", f"ls -ld {quote(path)}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -61,12 +62,13 @@ class Checks:
             try:
                 self._settings[path] = parse((read(path) or b"").decode("utf-8-sig"))
             except (Problem, UnicodeError) as error:
-                self._broken.append(Finding("settings", "fail", f"{path}: {error}", f"$EDITOR {path}"))
+                self._broken.append(Finding("settings", "fail", f"{path}: {error}", f"$EDITOR {quote(path)}"))
         own = [(data, path) for data in self._settings.values() for path in own_handlers(data)]
         self._events = {str(path[1]) for _, path in own}
         self._commands = list(dict.fromkeys(str(value_at(data, (*path, "command"))) for data, path in own))
-        enabled = [value_at(data, ("enabledPlugins",), {}) for data in self._settings.values()]
-        self._plugin = any(name.startswith("a2a-watch@") and on for names in enabled for name, on in names.items())
+        enabled = [value_at(data, ("enabledPlugins",)) for data in self._settings.values()]
+        names = [name for found in enabled if isinstance(found, dict) for name, on in found.items() if on is True]
+        self._plugin = any(name.startswith("a2a-watch@") for name in names)
 
     def run(self) -> Iterator[Finding]:
         """Yield what was found, from the sender to the model."""
@@ -92,7 +94,9 @@ class Checks:
             return
         facts, kind = os.stat(self._root), _file_system(self._root)
         if facts.st_uid != os.geteuid() or not os.access(self._root, os.R_OK | os.W_OK | os.X_OK):
-            yield Finding("root", "fail", f"{self._root} is not yours, or not open to you", f"ls -ld {self._root}")
+            yield Finding(
+                "root", "fail", f"{self._root} is not yours, or not open to you", f"ls -ld {quote(self._root)}"
+            )
         elif facts.st_mode & 0o077:
             yield Finding("root", "warn", f"others can look into {self._root}", f"chmod 700 {quote(self._root)}")
         elif kind in REMOTE:
@@ -106,16 +110,18 @@ class Checks:
         here = os.path.dirname(os.path.abspath(sys.argv[0]))
         for program in ("a2a-send", "a2a-id", "a2a-watch"):
             found = shutil.which(program)
-            if found and (b"a2a_watch" in (text := read(found) or b"") or b"run_light" in text):
-                yield Finding("PATH", "ok", found)
-                self._send = found if program == "a2a-send" else self._send
-            else:
+            if not found or not _is_ours(found):
                 what = f"{found} is another program" if found else f"no {program} is on it"
                 yield Finding("PATH", "fail", what, f'export PATH="{here}:$PATH", in the start file of your shell')
+            elif not output_of([found, "--help"]):
+                yield Finding("PATH", "fail", f"{found} does not run", f"{quote(found)} --help")
+            else:
+                yield Finding("PATH", "ok", found)
+                self._send = found if program == "a2a-send" else self._send
 
     def _client(self) -> Iterator[Finding]:
         words = output_of(["claude", "--version"]).split()
-        number = tuple(int(part) for part in words[0].split(".") if part.isdigit()) if words else ()
+        number = tuple(map(int, re.findall(r"\d+", words[0])[:3])) if words else ()
         if number >= OLDEST_CLIENT:
             yield Finding("client", "ok", f"Claude Code {words[0]}")
         else:
@@ -127,10 +133,13 @@ class Checks:
             yield Finding("client", "warn", what, "claude update" if words else "claude --version")
 
     def _switches(self) -> Iterator[Finding]:
-        for path, data in self._settings.items():
-            for switch in ("disableAllHooks", "allowManagedHooksOnly"):
-                if value_at(data, (switch,)) is True and (path.startswith(MANAGED) or switch == "disableAllHooks"):
-                    yield Finding("hooks", "fail", f"{switch} in {path}: no hook of yours runs", f"$EDITOR {path}")
+        for switch in ("disableAllHooks", "allowManagedHooksOnly"):
+            # The last that says something is in force.
+            set_in = [path for path, data in self._settings.items() if value_at(data, (switch,)) is not None]
+            path = set_in[-1] if set_in else ""
+            managed = path.startswith(MANAGED) or switch == "disableAllHooks"
+            if path and managed and value_at(self._settings[path], (switch,)) is True:
+                yield Finding("hooks", "fail", f"{switch} in {path}: no hook of yours runs", f"$EDITOR {quote(path)}")
 
     def _hooks(self) -> Iterator[Finding]:
         if self._plugin and not self._commands:
@@ -144,6 +153,8 @@ class Checks:
             receipts = "--receipts" in " ".join(self._commands)
             what = "what was read comes back" if receipts else "what was shown counts as read"
             yield Finding("hooks", "fail" if receipts else "warn", f"none at {', '.join(missing)}, so {what}", SETUP)
+        elif any("--receipts" not in command for command in self._commands):
+            yield Finding("hooks", "warn", "without --receipts: what was shown counts as read", SETUP)
         else:
             yield Finding("hooks", "ok", "at " + ", ".join(TIMEOUTS))
         plugin = [quote(os.path.join(share(), "hooks", "drain-inbox")) + " --receipts"] if self._plugin else []
@@ -189,7 +200,10 @@ class Checks:
         for path, data in self._settings.items():
             if "drain-inbox.sh" in json.dumps(value_at(data, ("hooks",), {})):
                 yield Finding(
-                    "old scripts", "fail", f"{path} calls drain-inbox.sh, which takes mail away", f"$EDITOR {path}"
+                    "old scripts",
+                    "fail",
+                    f"{path} calls drain-inbox.sh, which takes mail away",
+                    f"$EDITOR {quote(path)}",
                 )
 
     def _mail(self) -> Iterator[Finding]:
@@ -216,6 +230,15 @@ class Checks:
                 yield Finding("mail", "warn", what, f"ls -l {quote(shown)}")
             if bad:
                 yield Finding("mail", "warn", f"{bad} files for {agent} are no messages", f"ls -l {quote(folder)}/.bad")
+
+
+def _is_ours(program: str) -> bool:
+    """Tell whether a command is of this package, by its text: an old script by that name must not be started."""
+    try:
+        text = read(program) or b""
+    except Problem:
+        return False
+    return b"a2a_watch" in text or b"run_light" in text
 
 
 def _file_system(path: str) -> str:

@@ -20,14 +20,15 @@ def real_python() -> tuple[str, str]:
     if sys.platform == "darwin" and found == "/usr/bin/python3" and not output_of(["xcode-select", "-p"]):
         # macOS: without the developer tools this program only opens a window that offers them.
         return mine, f"{found} is only the stub that offers to install the developer tools"
-    lines = output_of([found, "-I", "-S", "-c", _ASK]).splitlines()
-    if len(lines) != 2:
+    try:
+        program, numbers = output_of([found, "-I", "-S", "-c", _ASK]).splitlines()
+        major, minor = map(int, numbers.split())
+    except ValueError:
         return mine, f"{found} does not run"
-    version = tuple(map(int, lines[1].split()))
-    if version < OLDEST:
-        return mine, f"{found} is Python {version[0]}.{version[1]}, too old"
-    if os.path.realpath(lines[0]) != os.path.realpath(found):
-        return lines[0], f"{found} is a version manager's shim, which starts another program at every call"
+    if (major, minor) < OLDEST:
+        return mine, f"{found} is Python {major}.{minor}, too old"
+    if os.path.realpath(program) != os.path.realpath(found):
+        return program, f"{found} is a version manager's shim, which starts another program at every call"
     return "", ""
 
 

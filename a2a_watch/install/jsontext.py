@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 
 Path = tuple[str | int, ...]
-_BLANK = re.compile(r"[ \t\r\n]*")
-_VALUE = json.JSONDecoder(strict=False)
+BLANK = " \t\r\n"
+_BLANK = re.compile(f"[{BLANK}]*")
+_VALUE = json.JSONDecoder(parse_int=float)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def _skip(text: str, place: int) -> int:
 
 def locate(text: str, path: Path) -> Child | None:
     """Return where the value at `path` stands, None when there is none; of a key used twice it is the last."""
-    child = Child("", 0, _skip(text, 0), len(text.rstrip(" \t\r\n")))
+    child = Child("", 0, _skip(text, 0), len(text.rstrip(BLANK)))
     for key in path:
         inside = children(text, child.start)[0] if text[child.start] in "{[" else []
         named = [one for one in inside if one.key == key and type(one.key) is type(key)]

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Callable
 
+from a2a_watch.durable import remove_empty
 from a2a_watch.install.change import Change, read
 from a2a_watch.install.settings import Entries, own_handlers, parse
 from a2a_watch.light.identity import Identity, Surroundings
@@ -14,6 +15,7 @@ from a2a_watch.names import Problem
 
 BACKUP = ".before-a2a-watch"
 SKILLS = ("check-inbox", "send-note")
+OURS = b"a2a-send"  # both skills say it; a file without it is somebody else's skill of that name
 
 
 def share() -> str:
@@ -46,14 +48,18 @@ class Plan:
         old = read(self.settings)
         changes = [Change(self.settings, old, self._edit(old, self._entries.add))]
         if old is not None and old != changes[0].new and not own_handlers(parse(old.decode("utf-8-sig"))):
-            changes.insert(0, Change(self.backup, read(self.backup), old))
+            changes.insert(0, Change(self.backup, read(self.backup), old, like=self.settings))
         changes += [Change(path, read(path), self._skill(path)) for path in self._skills()]
         return [change for change in changes if change.old != change.new]
 
     def uninstall(self) -> list[Change]:
         """Return what takes everything out: settings that nobody else changed are as they were, others without ours."""
         old, before = read(self.settings), read(self.backup)
-        past = parse(before.decode("utf-8-sig")) if before is not None else {}
+        past: object = {}
+        try:
+            past = parse((before or b"").decode("utf-8-sig"))
+        except (Problem, UnicodeError):
+            before = None  # somebody wrote into the backup: it is left alone
         new = self._edit(old, lambda text: self._entries.take_out(text, past)) if old is not None else None
         changes = []
         if (
@@ -66,15 +72,21 @@ class Plan:
         elif old != new and new is not None and parse(new.decode("utf-8-sig")) == {} == past:
             new = None
         changes.insert(0, Change(self.settings, old, new))
-        changes += [Change(path, read(path), None) for path in self._skills() if read(path) is not None]
+        changes += [Change(path, read(path), None) for path in self._skills() if OURS in (read(path) or b"")]
         return [change for change in changes if change.old != change.new]
+
+    def tidy(self) -> None:
+        """Remove the folders that the skills were in, where they are empty now."""
+        for path in self._skills():
+            remove_empty(os.path.dirname(path))
+        remove_empty(os.path.join(self.folder, "skills"))
 
     def _skills(self) -> list[str]:
         return [os.path.join(self.folder, "skills", name, "SKILL.md") for name in SKILLS]
 
     def _skill(self, path: str) -> bytes:
         old = read(path)
-        if old is not None and b"a2a-" not in old:
+        if old is not None and OURS not in old:
             raise Problem(f"{path} is another skill by that name", f"mv {shlex.quote(os.path.dirname(path))} …")
         text = (read(os.path.join(share(), *path.split(os.sep)[-3:])) or b"").decode()
         # The client lets a skill run what its head names in the very same words; JSON is YAML that quotes anything.
@@ -92,6 +104,10 @@ class Plan:
                 raise Problem("more than our own entries would change")
             return (mark + new).encode()
         except UnicodeError as error:
-            raise Problem(f"{self.settings} is left alone: no UTF-8 ({error})", f"ls -l {self.settings}") from None
-        except Problem as problem:
-            raise Problem(f"{self.settings} is left alone: {problem}", f"$EDITOR {self.settings}") from None
+            raise Problem(
+                f"{self.settings} is left alone: no UTF-8 ({error})", f"ls -l {shlex.quote(self.settings)}"
+            ) from None
+        except (Problem, RecursionError) as problem:
+            raise Problem(
+                f"{self.settings} is left alone: {problem}", f"$EDITOR {shlex.quote(self.settings)}"
+            ) from None

@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from a2a_watch.install.jsontext import Path, append, locate, remove, replace
+from a2a_watch.install.jsontext import BLANK, Path, append, locate, remove, replace
 from a2a_watch.names import Problem
 
 # Seconds. A drain takes milliseconds, and waits one for a lock; at SessionEnd the client gives all hooks 1.5.
@@ -25,7 +25,7 @@ class Entries:
 
     def add(self, text: str) -> str:
         """Return the settings with our entries, each once; those of an older or a moved installation are repaired."""
-        text = text if text.strip() else "{}\n"
+        text = text if text.strip(BLANK) else "{}\n"
         for event, seconds in TIMEOUTS.items():
             own = [path for path in own_handlers(parse(text)) if path[1] == event]
             handler = {"type": "command", "command": self.command, "timeout": seconds}
@@ -73,7 +73,8 @@ def words(root: str) -> list[tuple[Path, str]]:
 def parse(text: str) -> Any:
     """Return the settings; raise Problem with line and column when they are no JSON, or a place of ours is taken."""
     try:
-        found = json.loads(text if text.strip() else "{}")
+        # float: int() refuses very many digits, and no number here is looked at.
+        found = json.loads(text if text.strip(BLANK) else "{}", parse_int=float, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise Problem(f"it is no plain JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -84,6 +85,10 @@ def parse(text: str) -> Any:
         if not isinstance(value_at(found, path, shape()), shape):
             raise Problem(f"{'.'.join(path) or 'the whole'} in it is no {'list' if shape is list else 'object'}")
     return found
+
+
+def _refuse(word: str) -> None:
+    raise Problem(f"{word} is no JSON")
 
 
 def value_at(data: Any, path: Path, otherwise: object = None) -> Any:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import time
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from a2a_watch import durable
+
+LIMIT_SECONDS = 10  # the client's own limit for these hooks
 SESSION = "00000000-0000-4000-8000-000000000000"
 _FORGET = ("CLAUDE_AGENT_ID", "CLAUDE_ENV_FILE", "CLAUDE_PROJECT_DIR", "A2A_PROJECT_DIR")
 _BODY = "Does the hook show this?"
@@ -20,12 +24,15 @@ def try_hook(command: str, beside: str, send: str) -> str:
     The message is sent by the program `send`, or written by hand when there is none.
     Raises ValueError with a sentence when it does not do its work. Nothing stays on the disk.
     """
-    with TemporaryDirectory(prefix=".a2a-watch-doctor-", dir=os.path.dirname(beside)) as folder:
-        root, project = os.path.join(folder, "inbox"), os.path.join(folder, "doctor")
-        inbox = os.path.join(root, "doctor")
+    parent = os.path.dirname(beside)
+    # A sandbox lets nobody write beside the root; the hook itself runs outside.
+    with TemporaryDirectory(prefix=".doctor-", dir=parent if os.access(parent, os.W_OK) else None) as folder:
+        # A name that nobody has: a hook that goes to another root must find no mail there.
+        root, agent = os.path.join(folder, "inbox"), os.path.basename(folder)
+        project, inbox = os.path.join(folder, agent), os.path.join(root, agent)
         os.makedirs(os.path.join(project, ".git"))
         if send:
-            _run([send, "doctor", _BODY], root, project, "a2a-send", b"")
+            _run([send, agent, _BODY], root, project, "a2a-send", b"")
         else:
             os.makedirs(inbox)
             with open(os.path.join(inbox, "2026-01-01T00-00-00Z-1.json"), "w") as file:
@@ -34,7 +41,7 @@ def try_hook(command: str, beside: str, send: str) -> str:
         if _BODY not in str(said.get("hookSpecificOutput")):
             raise ValueError(f"at a start it did not show mail, but: {said.get('systemMessage') or said or 'nothing'}")
         _call(command, root, project, "Stop")
-        if any(not name.startswith(".") for name in os.listdir(os.path.join(inbox, ".shown"))):
+        if any(not name.startswith(".") for name in durable.listing(os.path.join(inbox, ".shown"))):
             raise ValueError("it shows mail, but a Stop does not make it read; is --receipts missing?")
         said, prompt = _call(command, root, project, "UserPromptSubmit")
         if said:
@@ -48,9 +55,12 @@ def _call(command: str, root: str, project: str, event: str) -> tuple[dict[str, 
     printed = _run(["sh", "-c", command], root, project, f"at {event} it", text.encode(), CLAUDE_PROJECT_DIR=project)
     milliseconds = (time.perf_counter() - before) * 1000
     try:
-        return (json.loads(printed) if printed else {}), milliseconds
+        said = json.loads(printed) if printed else {}
     except ValueError:
-        raise ValueError(f"at {event} it printed something that the client does not understand") from None
+        said = None
+    if not isinstance(said, dict):
+        raise ValueError(f"at {event} it printed something that the client does not understand")
+    return said, milliseconds
 
 
 def _run(command: list[str], root: str, project: str, who: str, given: bytes, **variables: str) -> bytes:
@@ -58,13 +68,19 @@ def _run(command: list[str], root: str, project: str, who: str, given: bytes, **
     variables |= {"A2A_INBOX": root, "CLAUDE_CODE_SESSION_ID": SESSION, "CLAUDE_CODE_SESSION_ATTENDED": "1"}
     variables["CLAUDE_PID"] = str(os.getpid())
     words = ["env", *(word for name in _FORGET for word in ("-u", name)), *(f"{k}={v}" for k, v in variables.items())]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [*words, *command], cwd=project, start_new_session=True, stdin=pipe, stdout=pipe, stderr=pipe
+    )
     try:
-        done = subprocess.run(
-            [*words, *command], cwd=project, input=given, capture_output=True, timeout=10, check=False
-        )
+        printed, complaint = process.communicate(given, timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
-        raise ValueError(f"{who} did not end within 10 s") from None
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
-        raise ValueError(f"{who} failed (exit {done.returncode}): {last}")
-    return done.stdout
+        raise ValueError(f"{who} did not end within {LIMIT_SECONDS} s") from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)  # what it started ends with it
+            process.communicate()
+    if process.returncode:
+        last = complaint.decode("utf-8", "replace").strip().split("\n")[-1]
+        raise ValueError(f"{who} failed (exit {process.returncode}): {last}")
+    return printed
