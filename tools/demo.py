@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,6 @@ SEND = """a2a-send project-b --subject "Bumped the shared API" <<'EOF'
 When you get this: pull the shared config
 and re-run your build.
 EOF"""
-TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}  # seconds
 
 
 def say(text: str = "", prefix: str = "") -> None:
@@ -129,17 +127,11 @@ class Demo:
 
 
 def install() -> None:
-    """Say what to type, and print the settings for this checkout."""
+    """Say what to type."""
     say("Here, in this checkout, one of\n")
     say("uv tool install .\npipx install .", "  ")
-    say("\nand in ~/.claude/settings.json, beside what is there:\n")
-    command = json.dumps("%s --receipts" % shlex.quote(str(HOOK)))
-    each = '    "%s": [{"hooks": [{\n      "type": "command",\n      "command": %s,\n      "timeout": %d\n    }]}]'
-    events = [each % (event, command, seconds) for event, seconds in TIMEOUTS.items()]
-    settings = '{\n  "hooks": {\n%s\n  }\n}' % ",\n".join(events)
-    json.loads(settings)
-    # Not broken anywhere: it is there to be copied.
-    print(settings)
+    say("\nand then\n")
+    say("a2a-watch setup\na2a-watch doctor", "  ")
     say("\nSessions that start from then on have their mail in front of them.")
 
 

@@ -14,7 +14,7 @@ from a2a_watch.names import Problem
 
 @dataclass(frozen=True)
 class Change:
-    """At `path`, followed when it is a link, `new` in place of `old`; None: no file. `like` lends a new one its mode."""
+    """At `path`, followed if it is a link, `new` in place of `old` (None: no file); `like` lends a new one its mode."""
 
     path: str
     old: bytes | None
