@@ -28,7 +28,7 @@ def try_hook(command: str, beside: str, send: str) -> str:
     # A sandbox lets nobody write beside the root; the hook itself runs outside.
     with TemporaryDirectory(prefix=".doctor-", dir=parent if os.access(parent, os.W_OK) else None) as folder:
         # A name that nobody has: a hook that goes to another root must find no mail there.
-        root, agent = os.path.join(folder, "inbox"), os.path.basename(folder)
+        root, agent = os.path.join(folder, "inbox"), os.path.basename(folder).lstrip(".")
         project, inbox = os.path.join(folder, agent), os.path.join(root, agent)
         os.makedirs(os.path.join(project, ".git"))
         if send:
