@@ -113,6 +113,7 @@ def test_a_root_of_another_owner_is_a_failure(clinic: Clinic) -> None:
     env = {}
     if os.getuid() == 0:
         os.chown(clinic.world.root, 12345, 12345)
+        clinic.world.root.chmod(0o777)  # open to all, so that only the owner is wrong
     else:
         env["A2A_INBOX"] = "/usr"
     found = [one for one in clinic.complaints(prefix=AS_PLAIN_USER, env=env) if one.link == "root"]
@@ -213,7 +214,7 @@ def test_the_sandbox_must_let_a_session_write_to_the_inbox(clinic: Clinic) -> No
     for enough in ("~/.claude/inbox", "~/.claude/", str(clinic.world.home)):
         clinic.edit(sandbox={"enabled": True, "filesystem": {"allowWrite": [enough]}})
         assert clinic.complaints() == [], enough
-    clinic.edit(sandbox={"enabled": True, "filesystem": {"allowWrite": ["~/.claude/inbox-other", 7]}})
+    clinic.edit(sandbox={"enabled": True, "filesystem": {"allowWrite": ["~/.claude/inbox-other", "~/.claude/inb", 7]}})
     assert clinic.complaint("fail", "sandbox") == found
     clinic.cure(found)
 

@@ -130,6 +130,17 @@ def test_a_start_without_its_stop_is_a_failure_with_receipts(clinic: Clinic) -> 
     clinic.cure(found)
 
 
+def test_a_hook_under_a_narrow_matcher_is_missing_elsewhere(clinic: Clinic) -> None:
+    """A start hook for `startup` alone is none at a resume or a `/clear`; setup puts it under every start."""
+    path = clinic.world.home / ".claude" / "settings.json"
+    hooks = json.loads(path.read_text())["hooks"]
+    hooks["SessionStart"][0]["matcher"] = "startup"
+    clinic.edit(hooks=hooks)
+    found = clinic.complaint("fail", "hooks")
+    assert "none at SessionStart" in found.says
+    clinic.cure(found)
+
+
 def test_old_scripts_are_named_and_never_run(clinic: Clinic) -> None:
     """Plain shell scripts of this protocol in ~/.claude/bin are a warning with their paths, and are not started."""
     bin_ = clinic.world.home / ".claude" / "bin"

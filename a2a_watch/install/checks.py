@@ -18,7 +18,7 @@ from a2a_watch import durable
 from a2a_watch.install.change import read
 from a2a_watch.install.interpreter import output_of, real_python
 from a2a_watch.install.plan import share
-from a2a_watch.install.settings import TIMEOUTS, WRITE, own_handlers, parse, value_at, words
+from a2a_watch.install.settings import EVERY, TIMEOUTS, WRITE, own_handlers, parse, value_at, words
 from a2a_watch.install.trial import try_hook
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.light.lookup import agents
@@ -64,7 +64,8 @@ class Checks:
             except (Problem, UnicodeError) as error:
                 self._broken.append(Finding("settings", "fail", f"{path}: {error}", f"$EDITOR {quote(path)}"))
         own = [(data, path) for data in self._settings.values() for path in own_handlers(data)]
-        self._events = {str(path[1]) for _, path in own}
+        # Under a narrow matcher it is missing at the rest.
+        self._events = {str(path[1]) for data, path in own if value_at(data, (*path[:3], "matcher"), "") in EVERY}
         self._commands = list(dict.fromkeys(str(value_at(data, (*path, "command"))) for data, path in own))
         enabled = [value_at(data, ("enabledPlugins",)) for data in self._settings.values()]
         names = [name for found in enabled if isinstance(found, dict) for name, on in found.items() if on is True]

@@ -13,6 +13,7 @@ from a2a_watch.names import Problem
 
 # Seconds. A drain takes milliseconds, and waits one for a lock; at SessionEnd the client gives all hooks 1.5.
 TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
+EVERY = ("", "*")  # matchers that are none
 ALLOW, WRITE = ("permissions", "allow"), ("sandbox", "filesystem", "allowWrite")
 
 
@@ -29,7 +30,7 @@ class Entries:
         for event, seconds in TIMEOUTS.items():
             own = [path for path in own_handlers(parse(text)) if path[1] == event]
             handler = {"type": "command", "command": self.command, "timeout": seconds}
-            if len(own) == 1 and value_at(parse(text), (*own[0][:3], "matcher"), "") in ("", "*"):
+            if len(own) == 1 and value_at(parse(text), (*own[0][:3], "matcher"), "") in EVERY:
                 text = _repair(text, own[0], handler)
                 continue
             for path in reversed(own):
