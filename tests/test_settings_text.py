@@ -150,10 +150,11 @@ def settings_of(draw: st.DrawFn, commands: st.SearchStrategy[str]) -> Obj:
     permissions = Obj(
         draw(st.sampled_from([[], [("allow", draw(words))], [("deny", draw(words)), ("allow", draw(words))]]))
     )
-    folder = draw(
+    folder: list[tuple[str, Any]] = draw(
         st.sampled_from([[], [("allowWrite", [])], [("allowWrite", ["/tmp/x", ROOT])], [("denyRead", ["~/.ssh"])]])
     )
-    sandbox = draw(st.sampled_from([Obj(), Obj([("enabled", True), ("filesystem", Obj(folder))])]))
+    boxed: list[tuple[str, Any]] = [("enabled", True), ("filesystem", Obj(folder))]
+    sandbox = draw(st.sampled_from([Obj(), Obj(boxed)]))
     ours: list[tuple[str, Any]] = [("hooks", hooks), ("permissions", permissions), ("sandbox", sandbox)]
     free = draw(objects(VALUES, KEYS.filter(lambda key: key not in ("hooks", "permissions", "sandbox"))))
     chosen = [pair for pair in ours if draw(st.booleans())]

@@ -51,6 +51,19 @@ def test_check_inbox_shows_mail_in_the_middle_of_a_session(client: Client) -> No
     assert client.world.names() == []
 
 
+def test_a_loop_shows_what_waits(client: Client) -> None:
+    """`/loop 5m /check-inbox` has the mail in its first run, once, and what comes meanwhile in the skill that it calls."""
+    client.world.send("project-b", "the body", "Before")
+    with client.session() as session:
+        session.ask("hello")
+        client.world.send("project-b", "the body", "Waiting")
+        client.model.turns = [bash("a2a-send project-b --subject Later body"), skill("check-inbox"), say("checked")]
+        session.ask("/loop 5m /check-inbox", "checked")
+        eventually(lambda: not client.world.names(folder=".shown"), "the Stop made it read")
+    assert [client.model.seen().count(f"**Subject:** {one}") for one in ("Before", "Waiting", "Later")] == [1, 1, 1]
+    assert client.world.names() == []
+
+
 def test_the_model_may_call_the_skill(client: Client) -> None:
     """A model that calls check-inbox itself is not asked for permission, and has the mail that came in its turn."""
     client.model.turns = [bash("a2a-send project-b --subject Itself body"), skill("check-inbox"), say("looked")]
