@@ -52,7 +52,7 @@ def test_check_inbox_shows_mail_in_the_middle_of_a_session(client: Client) -> No
 
 
 def test_a_loop_shows_what_waits(client: Client) -> None:
-    """`/loop 5m /check-inbox` has the mail in its first run, once, and what comes meanwhile in the skill that it calls."""
+    """`/loop 5m /check-inbox` has what waits once, and what comes during its run in the skill that it calls."""
     client.world.send("project-b", "the body", "Before")
     with client.session() as session:
         session.ask("hello")
