@@ -25,8 +25,22 @@ WORDS = {
     ("permissions", "allow"): ["Bash(a2a-send:*)", "Bash(a2a-watch show:*)", "Skill(check-inbox)"],
     ("sandbox", "filesystem", "allowWrite"): [ROOT],
 }
-OLDER = ("/old/hooks/drain-inbox", "'/o l d/drain-inbox' --receipts", '"$HOME"/a2a/hooks/drain-inbox', "drain-inbox -x")
-THEIRS = ("say done", "", "it's", "echo drain-inbox", "/x/drain-inbox.sh", "~/drain-inbox-2", "A=drain-inbox /bin/true")
+OLDER = (
+    "/old/hooks/drain-inbox",
+    "'/o l d/drain-inbox' --receipts",
+    '"$HOME"/a2a/hooks/drain-inbox',
+    "drain-inbox --old",
+)
+THEIRS = (
+    "say done",
+    "",
+    "it's",
+    "echo drain-inbox",
+    "/x/drain-inbox.sh",
+    "~/drain-inbox-2",
+    "A=drain-inbox /bin/true",
+    "/x/drain-inbox --receipts && say done",
+)
 
 
 class Obj(list[tuple[str, Any]]):
@@ -170,6 +184,9 @@ LAYOUTS = st.builds(
 STRANGERS = settings_of(st.sampled_from(THEIRS))
 PLAIN = Layout("  ", ", ", ": ", "\n", "\n")
 
+# Of a key used twice the client takes the last.
+TWICE = Obj([("hooks", Obj([("Stop", [])])), ("hooks", Obj([("Stop", [Obj([("hooks", [])])])]))])
+
 
 def assert_ours_are_in(text: str) -> None:
     """Each event calls us exactly once, at every start, and each word is there."""
@@ -192,6 +209,7 @@ def assert_ours_are_in(text: str) -> None:
 @limits(deadline=None)
 @given(settings_of(st.sampled_from([*THEIRS, *OLDER])), LAYOUTS)
 @example(Obj([("hooks", Obj([("Stop", [Obj([("matcher", "x"), ("hooks", [Obj([("command", OLDER[0])])])])])]))]), PLAIN)
+@example(TWICE, PLAIN)
 def test_only_our_entries_come_and_go(settings: Obj, layout: Layout) -> None:
     """Parsed, the new file is the old one but for ours, in order, and no number is written anew; twice is once."""
     old = layout.file(settings)
@@ -232,6 +250,7 @@ def test_every_line_of_the_old_text_is_still_there(settings: Obj, layout: Layout
 @limits(deadline=None)
 @given(STRANGERS, LAYOUTS, st.booleans(), st.booleans())
 @example(Obj(), Layout(None, ",", ":", "\n", ""), False, False)
+@example(TWICE, PLAIN, True, True)
 def test_uninstall_gives_the_old_file(settings: Obj, layout: Layout, mark: bool, somebody_else: bool) -> None:
     """Byte for byte, with byte order mark, line ends and end; after somebody else's change as data, with theirs."""
     old = (b"\xef\xbb\xbf" if mark else b"") + layout.file(settings).encode()

@@ -189,6 +189,14 @@ def test_what_may_not_be_read_is_refused(house: Household) -> None:
     assert house.settings.read_bytes() == TYPICAL and not house.backup.exists()
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to a group that it is not in")
+def test_what_belongs_to_others_is_refused(house: Household) -> None:
+    """A file whose group we may not give to the new one is one sentence with its name, before anything is changed."""
+    house.put(TYPICAL)
+    os.chown(house.settings, -1, 4321)
+    assert_refused(house, str(house.settings), prefix=AS_PLAIN_USER)
+
+
 @pytest.mark.parametrize("name", ["check-inbox", "send-note"])
 def test_another_skill_by_that_name_is_refused(house: Household, name: str) -> None:
     """Somebody else's skill is not overwritten, and nothing else is changed either."""

@@ -54,7 +54,7 @@ class Change:
                 file.write(self.new)
                 if self.old is not None or self.like:
                     facts = os.stat(self.like or real)
-                    os.fchown(file.fileno(), facts.st_uid, facts.st_gid)
+                    self._give(file.fileno(), facts)
                     os.fchmod(file.fileno(), facts.st_mode & 0o7777)
                 file.flush()
                 os.fsync(file.fileno())
@@ -64,6 +64,15 @@ class Change:
         except BaseException:
             os.unlink(temp)
             raise
+
+    def _give(self, handle: int, facts: os.stat_result) -> None:
+        mine = os.fstat(handle)
+        if (mine.st_uid, mine.st_gid) != (facts.st_uid, facts.st_gid):
+            try:
+                os.fchown(handle, facts.st_uid, facts.st_gid)
+            except PermissionError:
+                what = f"{self.path} belongs to user {facts.st_uid} and group {facts.st_gid}, and is left as it is"
+                raise Problem(what, f"ls -ln {quote(self.path)}") from None
 
 
 def read(path: str) -> bytes | None:

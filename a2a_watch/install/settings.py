@@ -115,22 +115,22 @@ def own_handlers(data: object) -> list[Path]:
     return found
 
 
-def program_of(command: object) -> str:
-    """Return the program that a hook's shell command starts, behind assignments; empty when that is not plain."""
-    try:
-        parts = shlex.split(command) if isinstance(command, str) else []
-    except ValueError:
-        parts = []
-    return next((word for word in parts if "=" not in word.partition("/")[0]), "")
-
-
 def _is_ours(path: Path, item: object) -> bool:
     """Tell whether `item` of the list at `path` is a handler of ours, or a group that holds nothing else."""
     if path[:1] == ("hooks",) and len(path) == 2:
         inside = value_at(item, ("hooks",))
         return isinstance(inside, list) and inside != [] and all(_is_ours((*path, 0, "hooks"), one) for one in inside)
-    is_handler = path[:1] == ("hooks",) and path[3:] == ("hooks",)
-    return is_handler and os.path.basename(program_of(value_at(item, ("command",)))) == "drain-inbox"
+    command = value_at(item, ("command",))
+    if path[:1] != ("hooks",) or path[3:] != ("hooks",) or not isinstance(command, str):
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    while words and "=" in words[0].partition("/")[0]:
+        del words[0]  # what the hook is told of
+    # With more than options behind it, it is somebody's own command that calls the drain too.
+    return os.path.basename("".join(words[:1])) == "drain-inbox" and all(word.startswith("--") for word in words[1:])
 
 
 def _have(text: str, path: Path) -> str:

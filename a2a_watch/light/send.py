@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -177,7 +178,10 @@ def _deliver(deliveries: list[Delivery]) -> Problem | None:
             but = "; it is there, but may not survive a power cut" + but.replace("nothing was", "nothing else was")
         why = error.strerror if isinstance(error, OSError) else "interrupted"
         root = delivery.inbox.root
-        return Problem("%s: %s%s" % (delivery.inbox.folder, why, but), "df -h %s; ls -ld %s" % (root, root))
+        fix = "df -h %s; ls -ld %s" % (root, root)
+        if isinstance(error, OSError) and error.errno == errno.EROFS:
+            fix = "a2a-watch setup, then a new session: a sandbox opens the inbox only when it starts"
+        return Problem("%s: %s%s" % (delivery.inbox.folder, why, but), fix)
     return None
 
 

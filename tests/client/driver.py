@@ -9,10 +9,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.client.model import Model
@@ -92,14 +93,18 @@ class Session:
     """A session in tmux, on a server of its own."""
 
     def __init__(self, script: Path, columns: int, model: Model) -> None:
-        self._name, self._model = script.name, model
+        self._model, self._ended = model, False
+        # Not beside the script: a socket's path must be short, and tmux leaves the file where it is.
+        self._folder = tempfile.TemporaryDirectory(prefix="a2a-tmux-")
         self._tmux(
             "-f", os.devnull, "new-session", "-d", "-x", str(columns), "-y", "50", f"sh {shlex.quote(str(script))}"
         )
         self.pid = int(self._tmux("list-panes", "-F", "#{pane_pid}"))
 
     def _tmux(self, *words: str) -> str:
-        done = subprocess.run(["tmux", "-L", self._name, *words], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["tmux", "-S", f"{self._folder.name}/socket", *words], capture_output=True, text=True, check=False
+        )
         return done.stdout
 
     def screen(self) -> str:
@@ -174,14 +179,18 @@ class Session:
 
     def wait_for_end(self) -> None:
         """Wait until the process is gone."""
-        eventually(lambda: not Path(f"/proc/{self.pid}").exists(), "the client did not end", self.screen)
+        eventually(lambda: not self._runs(), "the client did not end", self.screen)
+        self._ended = True
+
+    def _runs(self) -> bool:
+        return Path(f"/proc/{self.pid}").exists()
 
     def close(self) -> None:
         """Have no server and no client left."""
         self._tmux("kill-server")
-        if Path(f"/proc/{self.pid}").exists():
-            try:
-                os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                return
-            self.wait_for_end()
+        with self._folder:
+            # A number whose process was seen to end may be another's by now.
+            if not self._ended and self._runs():
+                with suppress(ProcessLookupError):
+                    os.kill(self.pid, signal.SIGKILL)
+                self.wait_for_end()

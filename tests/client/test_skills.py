@@ -44,6 +44,7 @@ def test_check_inbox_shows_mail_in_the_middle_of_a_session(client: Client) -> No
         client.model.turns = [say("one note"), say("no note"), say("nothing new")]
         session.ask("/check-inbox", "one note")
         assert client.model.seen().count("**Subject:** Meanwhile") == 1 and MARK not in client.model.seen()
+        assert "UserPromptSubmit says" not in session.screen()
         eventually(lambda: not client.world.names(folder=".shown"), "the Stop made it read")
         session.ask("/check-inbox", "no note")
         session.ask("go on", "nothing new")
