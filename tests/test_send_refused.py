@@ -242,3 +242,18 @@ def test_a_message_that_was_published_is_never_called_unsent(world: World) -> No
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"it is there, but may not survive a power cut" in done.stderr
     assert len(world.names()) == 2
+
+
+def test_a_sandbox_that_keeps_the_inbox_closed_is_told_apart_from_a_full_disk(world: World) -> None:
+    """Where the file system is read-only, as in a session's sandbox, the sentence says what opens the inbox."""
+    sandbox = ("bwrap", "--ro-bind", "/", "/", "--dev", "/dev")
+    try:
+        usable = subprocess.run([*sandbox, "true"], capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        usable = False
+    if not usable:
+        pytest.skip("no bubblewrap that works here; try: apt install bubblewrap")
+    done = world.run(*sandbox, SEND, "project-b", "body")
+    said = done.stderr.decode()
+    assert done.returncode == 1 and "Read-only file system; nothing was sent" in said
+    assert said.endswith("try: a2a-watch setup, then a new session: a sandbox opens the inbox only when it starts\n")
