@@ -173,5 +173,5 @@ def test_the_page_counts_what_waits(world: World) -> None:
     assert page.text.startswith(
         f"## A2A inbox (project-b) — 40 message(s) pending, the oldest {len(shown)} of them here\n"
     )
-    assert f" {left} more wait: the next prompt shows them." in page.text.splitlines()[-1]
+    assert f" {left} more wait: `/check-inbox` shows them." in page.text.splitlines()[-1]
     assert f"{len(shown)} notes, {left} more wait" in page.person
