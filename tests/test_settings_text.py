@@ -228,6 +228,7 @@ def test_every_line_of_the_old_text_is_still_there(settings: Obj, layout: Layout
     """Nothing of the text is rewritten: each line stands where it stood, but for commas and opened brackets."""
     old, new = layout.text(settings), ENTRIES.add(layout.file(settings))
     assert new.endswith(layout.last)
+    assert ENTRIES.take_out(new, json.loads(old)) == layout.file(settings)
     new = new.removesuffix(layout.last)
     if layout.step is None:
         rest = iter(new)
@@ -261,6 +262,7 @@ def test_uninstall_gives_the_old_file(settings: Obj, layout: Layout, mark: bool,
         path.write_bytes(old)
         for change in Plan(here, False).setup():
             change.write()
+        assert path.read_bytes().startswith(b"\xef\xbb\xbf") == mark
         assert shlex.quote(str(HOOK)) in path.read_text("utf-8-sig")
         data = json.loads(old.decode("utf-8-sig"), parse_float=str)
         if somebody_else:
