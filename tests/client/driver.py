@@ -183,7 +183,11 @@ class Session:
         self._ended = True
 
     def _runs(self) -> bool:
-        return Path(f"/proc/{self.pid}").exists()
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][:1]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return state not in "ZX"  # dead, and tmux has not looked yet
 
     def close(self) -> None:
         """Have no server and no client left."""
