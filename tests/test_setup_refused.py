@@ -205,3 +205,10 @@ def test_another_skill_by_that_name_is_refused(house: Household, name: str) -> N
     path.parent.mkdir(parents=True)
     path.write_text("---\nname: mine\n---\nReads my e-mail.\n")
     assert_refused(house, str(path), "another skill")
+
+
+def test_an_inbox_root_that_is_no_folder_is_refused(house: Household) -> None:
+    """With a file where the mail should be, nothing is written at all."""
+    house.put(TYPICAL)
+    (house.config / "inbox").write_text("no folder")
+    assert_refused(house, "inbox is not a folder")

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from shlex import quote
 
+from a2a_watch.durable import sync
 from a2a_watch.message import visible
 from a2a_watch.names import Problem
 
@@ -46,6 +47,7 @@ class Change:
         if self.new is None:
             self.check()
             os.unlink(real)
+            sync(folder)
             return
         os.makedirs(folder, exist_ok=True)
         handle, temp = tempfile.mkstemp(prefix=".a2a-watch-", dir=folder)
@@ -64,6 +66,7 @@ class Change:
         except BaseException:
             os.unlink(temp)
             raise
+        sync(folder)
 
     def _give(self, handle: int, facts: os.stat_result) -> None:
         mine = os.fstat(handle)

@@ -45,6 +45,8 @@ class Plan:
 
     def setup(self) -> list[Change]:
         """Return what puts everything in, a backup of the settings first."""
+        if os.path.lexists(self.root) and not os.path.isdir(self.root):
+            raise Problem(f"{self.root} is not a folder", f"ls -ld {shlex.quote(self.root)}")
         old = read(self.settings)
         changes = [Change(self.settings, old, self._edit(old, self._entries.add))]
         if old is not None and old != changes[0].new and not own_handlers(parse(old.decode("utf-8-sig"))):
@@ -61,15 +63,13 @@ class Plan:
         except (Problem, UnicodeError):
             before = None  # somebody wrote into the backup: it is left alone
         new = self._edit(old, lambda text: self._entries.take_out(text, past)) if old is not None else None
-        changes = []
-        if (
-            old != new
-            and before is not None
-            and self._edit(before, self._entries.add) == self._edit(old, self._entries.add)
-        ):
+        changes, add = [], self._entries.add
+        if old == new:
+            pass  # nothing of ours is in it
+        elif before is not None and self._edit(before, add) == self._edit(old, add):
             new = before
             changes.append(Change(self.backup, before, None))
-        elif old != new and new is not None and parse(new.decode("utf-8-sig")) == {} == past:
+        elif new is not None and parse(new.decode("utf-8-sig")) == {} == past:
             new = None
         changes.insert(0, Change(self.settings, old, new))
         changes += [Change(path, read(path), None) for path in self._skills() if OURS in (read(path) or b"")]
@@ -104,10 +104,7 @@ class Plan:
                 raise Problem("more than our own entries would change")
             return (mark + new).encode()
         except UnicodeError as error:
-            raise Problem(
-                f"{self.settings} is left alone: no UTF-8 ({error})", f"ls -l {shlex.quote(self.settings)}"
-            ) from None
+            why = f"it is no UTF-8 ({error})"
         except (Problem, RecursionError) as problem:
-            raise Problem(
-                f"{self.settings} is left alone: {problem}", f"$EDITOR {shlex.quote(self.settings)}"
-            ) from None
+            why = str(problem)
+        raise Problem(f"{self.settings} is left alone: {why}", f"$EDITOR {shlex.quote(self.settings)}")

@@ -124,13 +124,13 @@ def _is_ours(path: Path, item: object) -> bool:
     if path[:1] != ("hooks",) or path[3:] != ("hooks",) or not isinstance(command, str):
         return False
     try:
-        words = shlex.split(command)
+        parts = shlex.split(command)
     except ValueError:
         return False
-    while words and "=" in words[0].partition("/")[0]:
-        del words[0]  # what the hook is told of
+    while parts and "=" in parts[0].partition("/")[0]:
+        del parts[0]  # what the hook is told of
     # With more than options behind it, it is somebody's own command that calls the drain too.
-    return os.path.basename("".join(words[:1])) == "drain-inbox" and all(word.startswith("--") for word in words[1:])
+    return os.path.basename("".join(parts[:1])) == "drain-inbox" and all(part.startswith("--") for part in parts[1:])
 
 
 def _have(text: str, path: Path) -> str:

@@ -73,9 +73,10 @@ class Client:
 
     @contextmanager
     def session(
-        self, *options: str, at: str = "project-b", columns: int = 120, prefix: tuple[str, ...] = (), **env: str
-    ) -> Iterator[Session]:
-        """Open a session on a terminal; it is killed on the way out if it still runs."""
+        self, *options: str, at: str = "project-b", columns: int = 120, prefix: tuple[str, ...] = (), ready: str = "",
+        **env: str,
+    ) -> Iterator[Session]:  # fmt: skip
+        """Open a session on a terminal, until its prompt or `ready` is there; on the way out it is killed."""
         given = [f"{name}={value}" for name, value in self.env(**env).items()]
         words = [*prefix, str(self.program), "--permission-mode", "default", *options]
         script = self.world.base / f"run-{uuid.uuid4().hex[:8]}"
@@ -83,7 +84,7 @@ class Client:
         script.write_text(f"cd {folder} && exec env -i {shlex.join(given)} {shlex.join(words)}\n")
         session = Session(script, columns, self.model)
         try:
-            session.wait_until_idle()
+            session.wait_for(ready) if ready else session.wait_until_idle()
             yield session
         finally:
             session.close()

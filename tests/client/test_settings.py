@@ -30,3 +30,17 @@ def test_settings_as_people_have_them(program: Path, world: World, model: Model,
     assert (path.read_bytes() if path.exists() else None) == before
     client.headless("hello", A2A_UNATTENDED="drain")
     assert "A2A inbox" not in model.seen()
+
+
+def test_settings_that_the_client_skips_are_named_at_a_start(program: Path, world: World, model: Model) -> None:
+    """One value of a wrong type costs the whole file, our hooks too; the client says so, for one who can read it."""
+    path = world.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"cleanupPeriodDays": "many"}')
+    client = Client(program, world, model)
+    client.set_up()
+    world.send("project-b", "the body", "Not through these settings")
+    client.headless("hello", A2A_UNATTENDED="drain")
+    assert "A2A inbox" not in model.seen() and len(world.names()) == 1
+    with client.session(ready="Settings Error") as session:
+        assert "cleanupPeriodDays" in session.screen()
