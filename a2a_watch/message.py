@@ -80,6 +80,16 @@ def visible(text: str) -> str:
     return first
 
 
+def unmentioned(text: str) -> str:
+    """Return `text` with a backslash before each `@` that the client would take for the name of a file to read."""
+    if "@" not in text:
+        return text
+    # Seen on the client: it looks at one that stands after a blank, or first.
+    return "".join(
+        "\\@" if char == "@" and not text[place - 1 : place].strip() else char for place, char in enumerate(text)
+    )
+
+
 def one_line(text: str, length: int) -> str:
     """Return `text` visible, on one line and cut to `length` characters."""
     text = visible(text[: length * 2]).replace("\n", "\\n").replace("\t", " ")

@@ -49,12 +49,16 @@ class Clinic:
         (self.bin / "python3").symlink_to(PYTHON)
         for tool in filter(None, map(shutil.which, TOOLS)):
             (self.bin / Path(tool).name).symlink_to(tool)
-        script(self.bin / "claude", 'echo "2.1.332 (Claude Code)"')
+        self.client()
         self.set_up()
 
     def run(self, *command: str | Path, env: dict[str, str] | None = None, **options: Any) -> Any:
         given = {"PATH": str(self.bin), "A2A_PYTHON": "", **(env or {})}
         return self.world.run(*command, env=given, timeout=60, **options)
+
+    def client(self, plugins: str = "") -> None:
+        """Put a client on the PATH that says its version, and which plugins it has."""
+        script(self.bin / "claude", f'case $1 in plugin) echo "{plugins}" ;; *) echo "2.1.332 (Claude Code)" ;; esac')
 
     def set_up(self) -> None:
         done = self.run(WATCH, "setup", "--yes")
@@ -74,7 +78,7 @@ class Clinic:
 
     def stub(self, body: str) -> Path:
         """Write a hook by our name that does something else; return its path."""
-        return script(self.world.base / "stub" / "drain-inbox", body)
+        return script(self.world.base / "stub" / "hooks" / "drain-inbox", body)
 
     def ask(self, *, prefix: tuple[str, ...] = (), constants: str = "", **options: Any) -> list[Found]:
         """Run doctor behind `prefix`, `constants` (lines NAME=EXPRESSION) set in its module; return all findings."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from pathlib import Path
@@ -87,19 +88,19 @@ def test_a_hook_at_all_events_without_receipts_is_a_complaint(clinic: Clinic) ->
 
 @pytest.mark.parametrize("variable", ["A2A_INBOX={0}/elsewhere", "CLAUDE_AGENT_ID=somebody", "CLAUDE_PROJECT_DIR={0}"])
 def test_a_hook_that_drains_another_place_is_a_failure(clinic: Clinic, variable: str) -> None:
-    """A command that sets root or agent by itself does not show the trial's mail."""
-    word = variable.format(clinic.world.base)
-    clinic.hooks(f"{word} {HOOK} --receipts")
-    assert f"{word} {HOOK} --receipts: at a start it did not show mail" in clinic.complaint("fail", "hook").says
+    """A hook that sets root or agent by itself does not show the trial's mail."""
+    stub = clinic.stub(f"{variable.format(clinic.world.base)} exec {HOOK} --receipts")
+    clinic.hooks(f"{stub} --receipts")
+    assert f"{stub} --receipts: at a start it did not show mail" in clinic.complaint("fail", "hook").says
 
 
 def test_no_mail_of_the_user_is_touched_whatever_root_a_hook_drains(clinic: Clinic) -> None:
-    """A command bound to the real root takes no real mail during the trial, whatever name an agent bears."""
+    """A hook bound to the real root takes no real mail during the trial, whatever name an agent bears."""
     for agent in ("doctor", "inbox", "trial", "a2a-watch", "project-a", "unknown"):
         clinic.world.send(agent, "mine")
-    clinic.hooks(f'A2A_INBOX="$HOME/.claude/inbox" {HOOK} --receipts')
+    clinic.hooks(str(clinic.stub(f'A2A_INBOX="$HOME/.claude/inbox" exec {HOOK} --receipts')) + " --receipts")
     before = tree(clinic.world.home)
-    clinic.ask()
+    assert clinic.complaint("fail", "hook")
     assert tree(clinic.world.home) == before
 
 
@@ -131,16 +132,28 @@ def test_a_hook_that_hangs_is_a_failure_and_leaves_nothing(clinic: Clinic) -> No
     assert left == []
 
 
-def test_each_command_is_tried_once(clinic: Clinic) -> None:
-    """Two different commands are two findings; the same command at four events is one."""
+def test_each_command_is_tried_once_and_a_projects_never(clinic: Clinic) -> None:
+    """The same command at four events is one finding; what a repository has in its settings is named and not run."""
     clinic.hooks(f"{HOOK} --receipts")
     assert len([one for one in clinic.ask() if one.link == "hook"]) == 1
-    stub = clinic.stub("exit 3")
+    stub = clinic.stub(f"echo >{clinic.world.base}/ran")
     project = clinic.world.base / "project-a" / ".claude" / "settings.json"
     project.parent.mkdir()
     project.write_text(clinic.settings.read_text().replace(str(HOOK), str(stub)))
     states = {one.says.partition(": ")[0]: one.state for one in clinic.ask() if one.link == "hook"}
-    assert states == {"shows mail once": "ok", f"{stub} --receipts": "fail"}
+    assert states == {"shows mail once": "ok", "not tried, for a project has it": "warn"}
+    assert not (clinic.world.base / "ran").exists()
+
+
+@pytest.mark.parametrize("key", ["async", "if", "once"])
+def test_a_hook_with_another_key_is_missing(clinic: Clinic, key: str) -> None:
+    """A handler that the client may run otherwise, or never, is none; setup puts a plain one in its place."""
+    hooks = json.loads(clinic.settings.read_text())["hooks"]
+    hooks["UserPromptSubmit"][0]["hooks"][0][key] = True
+    clinic.edit(hooks=hooks)
+    found = clinic.complaint("fail", "hooks")
+    assert "none at UserPromptSubmit" in found.says
+    clinic.cure(found)
 
 
 def test_a_session_around_it_does_not_confuse_the_trial(clinic: Clinic) -> None:

@@ -102,6 +102,8 @@ def test_a_managed_policy_without_hooks_is_a_failure(clinic: Clinic, switch: str
 def test_the_plugin_alone_is_well_and_with_the_settings_a_warning(clinic: Clinic) -> None:
     """An enabled plugin needs no hooks in the settings; both together are said, with how to take one out."""
     clinic.edit(enabledPlugins={"a2a-watch@some-market": True})
+    assert "the client does not have it" in clinic.complaint("fail", "hooks").says
+    clinic.client("a2a-watch@some-market")
     both = clinic.complaint("warn", "hooks")
     assert "plugin" in both.says and "settings" in both.says
     assert "a2a-watch uninstall" in both.fix and "claude plugin uninstall a2a-watch" in both.fix
@@ -109,6 +111,36 @@ def test_the_plugin_alone_is_well_and_with_the_settings_a_warning(clinic: Clinic
     found = clinic.ask()
     assert [one.says for one in found if one.link == "hooks"] == ["from the plugin"]
     assert [one.state for one in found if one.link == "hook"] == ["ok"]
+
+
+def test_a_plugin_that_the_project_switches_off_is_none(clinic: Clinic) -> None:
+    """Of several settings the nearest counts."""
+    clinic.client("a2a-watch@some-market")
+    clinic.edit(enabledPlugins={"a2a-watch@some-market": True})
+    local = clinic.world.base / "project-a" / ".claude" / "settings.local.json"
+    local.parent.mkdir()
+    local.write_text('{"enabledPlugins": {"a2a-watch@some-market": false}}')
+    assert clinic.complaints() == []
+
+
+@pytest.mark.parametrize("word", ["Bash(a2a-send:*)", "Skill(check-inbox)"])
+def test_what_is_denied_is_a_failure(clinic: Clinic, word: str) -> None:
+    """A permission that is denied as well as allowed is denied."""
+    permissions = json.loads(clinic.settings.read_text())["permissions"]
+    clinic.edit(permissions={**permissions, "deny": [word]})
+    assert clinic.complaint("fail", "permissions").says == f"permissions.deny has {word}"
+
+
+def test_skills_that_are_gone_or_lead_nowhere_are_named(clinic: Clinic) -> None:
+    """A skill that is not there, or calls a drain that has moved, is a warning that setup mends."""
+    skill = clinic.settings.parent / "skills" / "check-inbox" / "SKILL.md"
+    text = skill.read_text()
+    skill.unlink()
+    found = clinic.complaint("warn", "skills")
+    assert str(skill) in found.says
+    clinic.cure(found)
+    skill.write_text(text.replace(str(HOOK), "/gone/hooks/drain-inbox"))
+    assert str(skill) in clinic.complaint("warn", "skills").says
 
 
 def test_no_hooks_at_all_are_a_failure(clinic: Clinic) -> None:

@@ -27,9 +27,9 @@ WORDS = {
 }
 OLDER = (
     "/old/hooks/drain-inbox",
-    "'/o l d/drain-inbox' --receipts",
+    "'/o l d/hooks/drain-inbox' --receipts",
     '"$HOME"/a2a/hooks/drain-inbox',
-    "drain-inbox --old",
+    "A2A_PYTHON=/old/python3 /old/hooks/drain-inbox --receipts",
 )
 THEIRS = (
     "say done",
@@ -39,7 +39,9 @@ THEIRS = (
     "/x/drain-inbox.sh",
     "~/drain-inbox-2",
     "A=drain-inbox /bin/true",
-    "/x/drain-inbox --receipts && say done",
+    "/x/hooks/drain-inbox --receipts && say done",
+    "/opt/acme/bin/drain-inbox --mbox",
+    "CLAUDE_AGENT_ID=bob /x/hooks/drain-inbox --receipts",
 )
 
 
@@ -98,7 +100,7 @@ def others(settings: Any) -> Any:
     def theirs(place: tuple[str, ...], value: Any) -> Any:
         if place in WORDS:
             return [item for item in value if item not in WORDS[place]]
-        if len(place) == 2 and place[0] == "hooks" and isinstance(value, list) and not isinstance(value, Obj):
+        if place in {("hooks", event) for event in LIMITS} and type(value) is list:
             return [group for old in value if (group := without_ours(old)) is not None]
         if isinstance(value, Obj) and place in (
             (),
@@ -218,7 +220,8 @@ def test_only_our_entries_come_and_go(settings: Obj, layout: Layout) -> None:
     assert others(read(new)) == others(read(old))
     assert ENTRIES.add(new) == new
     assert others(read(ENTRIES.take_out(new, json.loads(old)))) == others(read(old))
-    bare = ENTRIES.take_out(new, {})
+    left = json.loads(ENTRIES.take_out(new, {})).get("hooks", {})
+    bare = json.dumps([left.get(event) for event in LIMITS])
     assert not [word for word in (*OLDER, OURS) if json.dumps(word) in re.sub(r'"A=[^"]*"', "", bare)]
 
 

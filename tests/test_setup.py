@@ -133,7 +133,7 @@ def handlers(*commands: str, **more: object) -> list[dict[str, object]]:
         [{"hooks": handlers(OLD)}, {"hooks": handlers(OLD, f"'{OLD}' --receipts", "say hi")}],
         [{"matcher": "x", "hooks": handlers(OLD)}, {"matcher": "y", "hooks": handlers("say hi")}],
         [{"hooks": handlers(f"A2A_PYTHON='/gone python/bin/python3' {OLD} --receipts", timeout=10)}],
-        [{"hooks": handlers('"$HOME"/a2a/hooks/drain-inbox', "~/bin/drain-inbox", "drain-inbox")}],
+        [{"hooks": handlers('"$HOME"/a2a/hooks/drain-inbox', "~/a2a/hooks/drain-inbox --receipts")}],
     ],
     ids=["other limit", "none", "among others", "several", "under a matcher", "other interpreter", "other spellings"],
 )  # fmt: skip

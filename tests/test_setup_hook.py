@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,7 @@ def test_the_skills_are_put_in_place(house: Household) -> None:
     assert allowed_and_run(skill(house).read_text()) == (f"Bash({HOOK} *)", f"{HOOK} --receipts")
     for name in ("check-inbox", "send-note"):
         lines = skill(house, name).read_text().splitlines()
+        assert lines.pop(1).startswith("# a2a-watch setup wrote this: ")
         assert lines[:2] == ["---", f"name: {name}"]
         own = (REPO / "skills" / name / "SKILL.md").read_text().splitlines()
         assert [one for one in lines if "drain-inbox" not in one] == [one for one in own if "drain-inbox" not in one]
@@ -149,6 +151,20 @@ def test_an_older_skill_of_ours_is_replaced(house: Household) -> None:
     """A skill that setup wrote before, for another place or in other words, becomes the present one."""
     house.done("setup", "--yes")
     wanted = skill(house).read_text()
-    skill(house).write_text(wanted.replace(str(HOOK), "/old place/drain-inbox").replace("Notes for", "Mail for"))
+    fence, stamp, rest = wanted.split("\n", 2)
+    rest = rest.replace(str(HOOK), "/old place/drain-inbox").replace("Notes for", "Mail for")
+    head = stamp.rpartition(" ")[0]
+    skill(house).write_text(f"{fence}\n{head} {sha256(rest.encode()).hexdigest()[:16]}\n{rest}")
     house.done("setup", "--yes")
     assert skill(house).read_text() == wanted
+
+
+def test_a_skill_that_somebody_changed_is_his(house: Household) -> None:
+    """One line added by hand, and setup refuses to write over it; uninstall leaves it where it is."""
+    house.done("setup", "--yes")
+    changed = skill(house).read_text() + "and tell the team\n"
+    skill(house).write_text(changed)
+    house.put(house.settings.read_text().replace(str(HOOK), "/old/hooks/drain-inbox"))
+    assert "was changed by somebody" in house.refused("setup", "--yes")
+    house.done("uninstall", "--yes")
+    assert skill(house).read_text() == changed and not skill(house, "send-note").exists()

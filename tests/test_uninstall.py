@@ -12,6 +12,13 @@ from tests.kit import World
 from tests.real_settings import EVENTS, OTHERS_HOOKS, REAL, TYPICAL, Household, Real
 from tests.rights import AS_PLAIN_USER, assert_that_modes_count, tree
 
+OWN_DRAIN = """{"hooks": {
+  "SessionStart": [
+    {"matcher": "startup", "hooks": [{"type": "command", "command": "L=1 /opt/acme/bin/drain-inbox --mbox"}]}
+  ],
+  "PreToolUse": [{"hooks": [{"type": "command", "command": "/opt/acme/bin/drain-inbox --quota"}]}]
+}}"""
+
 
 @pytest.fixture
 def house(world: World) -> Household:
@@ -193,3 +200,32 @@ def test_the_whole_folder_may_be_gone(house: Household) -> None:
     house.done("setup", "--yes")
     shutil.rmtree(house.config)
     assert "Nothing to change." in house.done("uninstall", "--yes")
+
+
+@pytest.mark.parametrize("text", ["{}", '{"hooks": {}}', '{"permissions": {"allow": []}}', OWN_DRAIN])
+def test_a_file_that_was_there_stays_without_its_backup_too(house: Household, text: str) -> None:
+    """Somebody removed the backup: uninstall takes our entries out and never the file, nor a stranger's handlers."""
+    house.put(text)
+    house.done("setup", "--yes")
+    house.backup.unlink()
+    house.done("uninstall", "--yes")
+    found = house.settings.read_text()
+    assert "a2a-" not in found and found.count("/opt/acme/bin/drain-inbox") == text.count("/opt/acme/bin/drain-inbox")
+
+
+def test_another_inbox_root_is_taken_out_too(house: Household) -> None:
+    """Set up with A2A_INBOX and taken out without it, the file is what it was."""
+    house.put("{}")
+    house.done("setup", "--yes", env={"A2A_INBOX": str(house.world.base / "elsewhere")})
+    assert "elsewhere" in house.settings.read_text()
+    house.done("uninstall", "--yes")
+    assert house.settings.read_text() == "{}" and not house.backup.exists()
+
+
+def test_a_home_is_no_project(house: Household) -> None:
+    """`--project` in the home folder would be the user's own settings, and is refused."""
+    house.put(TYPICAL)
+    house.done("setup", "--yes")
+    before = tree(house.world.home)
+    assert "is no repository" in house.refused("uninstall", "--project", "--yes", at="home")
+    assert tree(house.world.home) == before

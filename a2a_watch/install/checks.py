@@ -17,8 +17,8 @@ from typing import Any
 from a2a_watch import durable
 from a2a_watch.install.change import read
 from a2a_watch.install.interpreter import output_of, real_python
-from a2a_watch.install.plan import share
-from a2a_watch.install.settings import EVERY, TIMEOUTS, WRITE, own_handlers, parse, value_at, words
+from a2a_watch.install.plan import Plan, share
+from a2a_watch.install.settings import TIMEOUTS, WRITE, is_plain, own_handlers, parse, value_at, words
 from a2a_watch.install.trial import try_hook
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.light.lookup import agents
@@ -64,18 +64,22 @@ class Checks:
             except (Problem, UnicodeError) as error:
                 self._broken.append(Finding("settings", "fail", f"{path}: {error}", f"$EDITOR {quote(path)}"))
         own = [(data, path) for data in self._settings.values() for path in own_handlers(data)]
-        # Under a narrow matcher it is missing at the rest.
-        self._events = {str(path[1]) for data, path in own if value_at(data, (*path[:3], "matcher"), "") in EVERY}
+        # Under a narrow matcher, or switched to something else, it is missing.
+        self._events = {str(path[1]) for data, path in own if is_plain(data, path)}
         self._commands = list(dict.fromkeys(str(value_at(data, (*path, "command"))) for data, path in own))
-        enabled = [value_at(data, ("enabledPlugins",)) for data in self._settings.values()]
-        names = [name for found in enabled if isinstance(found, dict) for name, on in found.items() if on is True]
-        self._plugin = any(name.startswith("a2a-watch@") for name in names)
+        mine = self._settings.get(paths[0], {})
+        self._mine = {value_at(mine, (*path, "command")) for path in own_handlers(mine)}
+        enabled: dict[str, object] = {}
+        for data in self._settings.values():
+            found = value_at(data, ("enabledPlugins",))
+            enabled.update(found if isinstance(found, dict) else {})
+        self._plugin = next((name for name, on in enabled.items() if on is True and name.startswith("a2a-watch@")), "")
 
     def run(self) -> Iterator[Finding]:
         """Yield what was found, from the sender to the model."""
         yield from self._broken
         for check in (self._agent, self._inbox, self._path, self._client, self._switches, self._hooks, self._python,
-                      self._words, self._old_scripts, self._mail):  # fmt: skip
+                      self._skills, self._words, self._old_scripts, self._mail):  # fmt: skip
             yield from check()
 
     def _agent(self) -> Iterator[Finding]:
@@ -143,7 +147,10 @@ class Checks:
                 yield Finding("hooks", "fail", f"{switch} in {path}: no hook of yours runs", f"$EDITOR {quote(path)}")
 
     def _hooks(self) -> Iterator[Finding]:
-        if self._plugin and not self._commands:
+        if self._plugin and self._plugin not in output_of(["claude", "plugin", "list"]):
+            what = f"{self._plugin} is switched on in the settings, and the client does not have it"
+            yield Finding("hooks", "fail", what, f"claude plugin install {self._plugin}")
+        elif self._plugin and not self._commands:
             yield Finding("hooks", "ok", "from the plugin")
         elif self._plugin:
             what = "from the plugin and the settings: no mail is shown twice, but each event costs twice"
@@ -159,7 +166,12 @@ class Checks:
         else:
             yield Finding("hooks", "ok", "at " + ", ".join(TIMEOUTS))
         plugin = [quote(os.path.join(share(), "hooks", "drain-inbox")) + " --receipts"] if self._plugin else []
+        mine = {*self._mine, *plugin, *(Plan(self._here, False, python).command for python in ("", real_python()[0]))}
         for command in self._commands or plugin:
+            if command not in mine:
+                # A stranger's repository must not have its commands run by asking what is wrong.
+                yield Finding("hook", "warn", f"not tried, for a project has it: {command}", f"{SETUP} --project")
+                continue
             try:
                 yield Finding("hook", "ok", f"shows mail once: {try_hook(command, self._root, self._send)}")
             except (OSError, ValueError) as error:
@@ -175,6 +187,21 @@ class Checks:
         else:
             yield Finding("python3", "ok", f"{told[0]}, as the hook was told" if told else str(shutil.which("python3")))
 
+    def _skills(self) -> Iterator[Finding]:
+        told = [word[11:] for command in self._commands for word in split(command) if word.startswith("A2A_PYTHON=")]
+        odd: list[str] = []
+        try:
+            for project in (False, True) if self._commands else ():
+                plan = Plan(self._here, project, told[0] if told else "")
+                odd.append(", ".join(one.path for one in plan.setup() if one.path.endswith("SKILL.md")))
+        except Problem as problem:
+            if not odd:
+                odd = [str(problem)]
+        if odd and all(odd):
+            yield Finding("skills", "warn", f"not what setup puts there: {odd[0]}", SETUP)
+        elif odd:
+            yield Finding("skills", "ok", "check-inbox, send-note")
+
     def _words(self) -> Iterator[Finding]:
         sandbox = any(value_at(data, ("sandbox", "enabled")) is True for data in self._settings.values())
         for path, word in words(self._root):
@@ -182,7 +209,10 @@ class Checks:
             if path == WRITE:
                 there = [os.path.join(self._here.home, one[2:]) if one.startswith("~/") else one for one in there]
                 there = [word for one in there if (word + "/").startswith(one.rstrip("/") + "/")]
-            if word in there:
+            no = ("sandbox", "filesystem", "denyWrite") if path == WRITE else ("permissions", "deny")
+            if any(word in value_at(data, no, []) for data in self._settings.values()):
+                yield Finding(str(path[0]), "fail", f"{'.'.join(no)} has {word}", "$EDITOR ~/.claude/settings.json")
+            elif word in there:
                 yield Finding(str(path[0]), "ok", word)
             elif path == WRITE:
                 what = f"a sandboxed session cannot write to {word}"

@@ -6,16 +6,18 @@ import json
 import os
 import shlex
 from collections.abc import Callable
+from hashlib import sha256
 
 from a2a_watch.durable import remove_empty
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.settings import Entries, own_handlers, parse
+from a2a_watch.install.settings import WRITE, Entries, own_handlers, parse, value_at
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.names import Problem
 
 BACKUP = ".before-a2a-watch"
+NO_FILE = b"there was no such file before a2a-watch setup\n"  # the backup of nothing
 SKILLS = ("check-inbox", "send-note")
-OURS = b"a2a-send"  # both skills say it; a file without it is somebody else's skill of that name
+STAMP = "---\n# a2a-watch setup wrote this: %s\n"  # with the sum of what follows: whoever changes it owns it
 
 
 def share() -> str:
@@ -23,6 +25,12 @@ def share() -> str:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     inside = os.path.join(package, "share")
     return inside if os.path.isdir(inside) else os.path.dirname(package)
+
+
+def is_stamped(data: bytes | None) -> bool:
+    """Tell whether setup wrote a skill's file and nobody has changed it since."""
+    head, body = (data or b"")[: len(STAMP) + 14], (data or b"")[len(STAMP) + 14 :]
+    return head == (STAMP % sha256(body).hexdigest()[:16]).encode()
 
 
 class Plan:
@@ -36,12 +44,15 @@ class Plan:
                 raise Problem("this folder is gone, and has no settings", "cd REPOSITORY")
             # Not settings.json, which everybody who works on the repository shares: these paths are this machine's.
             self.folder, name = os.path.join(root, ".claude"), "settings.local.json"
+            if os.path.realpath(self.folder) == os.path.realpath(here.config):
+                raise Problem(f"{root} is no repository, and its settings are yours for all of them", "a2a-watch setup")
         self.settings, self.root = os.path.join(self.folder, name), here.root()
         self.backup = self.settings + BACKUP
         self._drain = shlex.quote(os.path.join(share(), "hooks", "drain-inbox"))
         if python:
             self._drain = f"A2A_PYTHON={shlex.quote(python)} {self._drain}"
-        self._entries = Entries(f"{self._drain} --receipts", self.root)
+        self.command = f"{self._drain} --receipts"
+        self._entries = Entries(self.command, self.root)
 
     def setup(self) -> list[Change]:
         """Return what puts everything in, a backup of the settings first."""
@@ -49,31 +60,38 @@ class Plan:
             raise Problem(f"{self.root} is not a folder", f"ls -ld {shlex.quote(self.root)}")
         old = read(self.settings)
         changes = [Change(self.settings, old, self._edit(old, self._entries.add))]
-        if old is not None and old != changes[0].new and not own_handlers(parse(old.decode("utf-8-sig"))):
-            changes.insert(0, Change(self.backup, read(self.backup), old, like=self.settings))
+        before = read(self.backup)
+        if old != changes[0].new and (before is None or not own_handlers(parse((old or b"").decode("utf-8-sig")))):
+            like = self.settings if old is not None else ""
+            changes.insert(0, Change(self.backup, before, NO_FILE if old is None else old, like))
         changes += [Change(path, read(path), self._skill(path)) for path in self._skills()]
         return [change for change in changes if change.old != change.new]
 
     def uninstall(self) -> list[Change]:
         """Return what takes everything out: settings that nobody else changed are as they were, others without ours."""
-        old, before = read(self.settings), read(self.backup)
-        past: object = {}
+        old, backup = read(self.settings), read(self.backup)
+        before = None if backup == NO_FILE else backup
         try:
             past = parse((before or b"").decode("utf-8-sig"))
         except (Problem, UnicodeError):
-            before = None  # somebody wrote into the backup: it is left alone
+            backup, past = None, {}  # somebody wrote into it: it is left alone
         new = self._edit(old, lambda text: self._entries.take_out(text, past)) if old is not None else None
-        changes, add = [], self._entries.add
-        if old == new:
-            pass  # nothing of ours is in it
-        elif before is not None and self._edit(before, add) == self._edit(old, add):
+        changes = []
+        if old != new and backup is not None and not own_handlers(past) and self._was_all(before, old or b""):
             new = before
-            changes.append(Change(self.backup, before, None))
-        elif new is not None and parse(new.decode("utf-8-sig")) == {} == past:
-            new = None
+            changes.append(Change(self.backup, backup, None))
         changes.insert(0, Change(self.settings, old, new))
-        changes += [Change(path, read(path), None) for path in self._skills() if OURS in (read(path) or b"")]
+        changes += [Change(path, read(path), None) for path in self._skills() if is_stamped(read(path))]
         return [change for change in changes if change.old != change.new]
+
+    def _was_all(self, before: bytes | None, old: bytes) -> bool:
+        """Tell whether `old` is what setup makes of `before`, with the inbox root of today or that of another day."""
+        there = value_at(parse(old.decode("utf-8-sig")), WRITE, [])
+        for root in [self.root, *(one for one in there if isinstance(one, str))]:
+            self._entries = Entries(self.command, root)
+            if self._edit(before, self._entries.add) == self._edit(old, self._entries.add):
+                return True
+        return False
 
     def tidy(self) -> None:
         """Remove the folders that the skills were in, where they are empty now."""
@@ -86,12 +104,14 @@ class Plan:
 
     def _skill(self, path: str) -> bytes:
         old = read(path)
-        if old is not None and OURS not in old:
-            raise Problem(f"{path} is another skill by that name", f"mv {shlex.quote(os.path.dirname(path))} …")
+        if old is not None and not is_stamped(old):
+            what = f"{path} is another skill by that name, or was changed by somebody"
+            raise Problem(what, f"mv {shlex.quote(os.path.dirname(path))} …")
         text = (read(os.path.join(share(), *path.split(os.sep)[-3:])) or b"").decode()
         # The client lets a skill run what its head names in the very same words; JSON is YAML that quotes anything.
         text = text.replace("Bash(drain-inbox *)", json.dumps(f"Bash({self._drain} *)", ensure_ascii=False))
-        return text.replace("`drain-inbox --", f"`{self._drain} --").encode()
+        body = text.replace("`drain-inbox --", f"`{self._drain} --").removeprefix("---\n").encode()
+        return (STAMP % sha256(body).hexdigest()[:16]).encode() + body
 
     def _edit(self, old: bytes | None, edit: Callable[[str], str]) -> bytes:
         """Return the edited settings; raise Problem when they cannot be edited, or more than ours would change."""

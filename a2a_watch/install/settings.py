@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from a2a_watch.names import Problem
 
 # Seconds. A drain takes milliseconds, and waits one for a lock; at SessionEnd the client gives all hooks 1.5.
 TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
+EVENTS = [(event,) for event in TIMEOUTS]
 EVERY = ("", "*")  # matchers that are none
 ALLOW, WRITE = ("permissions", "allow"), ("sandbox", "filesystem", "allowWrite")
 
@@ -30,7 +30,7 @@ class Entries:
         for event, seconds in TIMEOUTS.items():
             own = [path for path in own_handlers(parse(text)) if path[1] == event]
             handler = {"type": "command", "command": self.command, "timeout": seconds}
-            if len(own) == 1 and value_at(parse(text), (*own[0][:3], "matcher"), "") in EVERY:
+            if len(own) == 1 and is_plain(parse(text), own[0]):
                 text = _repair(text, own[0], handler)
                 continue
             for path in reversed(own):
@@ -102,6 +102,12 @@ def value_at(data: Any, path: Path, otherwise: object = None) -> Any:
     return data
 
 
+def is_plain(data: object, path: Path) -> bool:
+    """Tell whether the handler at `path` runs at all of its event, and has no keys that could change what it does."""
+    keys = set(value_at(data, path))
+    return value_at(data, (*path[:3], "matcher"), "") in EVERY and keys <= {"type", "command", "timeout"}
+
+
 def own_handlers(data: object) -> list[Path]:
     """Return the paths of the handlers, of any event, that call the drain of this protocol, in order."""
     found: list[Path] = []
@@ -121,16 +127,16 @@ def _is_ours(path: Path, item: object) -> bool:
         inside = value_at(item, ("hooks",))
         return isinstance(inside, list) and inside != [] and all(_is_ours((*path, 0, "hooks"), one) for one in inside)
     command = value_at(item, ("command",))
-    if path[:1] != ("hooks",) or path[3:] != ("hooks",) or not isinstance(command, str):
+    if path[:1] != ("hooks",) or path[1:2] not in EVENTS or path[3:] != ("hooks",) or not isinstance(command, str):
         return False
     try:
         parts = shlex.split(command)
     except ValueError:
         return False
-    while parts and "=" in parts[0].partition("/")[0]:
-        del parts[0]  # what the hook is told of
-    # With more than options behind it, it is somebody's own command that calls the drain too.
-    return os.path.basename("".join(parts[:1])) == "drain-inbox" and all(part.startswith("--") for part in parts[1:])
+    if parts and parts[0].startswith("A2A_PYTHON="):
+        del parts[0]
+    # With anything else in it, it is somebody's own command, whatever it calls.
+    return parts[:1] != [] and parts[0].endswith("/hooks/drain-inbox") and parts[1:] in ([], ["--receipts"])
 
 
 def _have(text: str, path: Path) -> str:

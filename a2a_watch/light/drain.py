@@ -77,7 +77,8 @@ class Run:
         archive = self.here.short(inbox.path(".read")) + "/"
         # Whoever confirms was installed together with the skill.
         more = "`/check-inbox`" if self.key else "the next prompt" if event else "`drain-inbox`, once more,"
-        page = Page(inbox.agent, archive, visit.now, budget, bool(event) and not self.here.is_claude, more)
+        counts_bytes, in_skill = bool(event) and not self.here.is_claude, not event and self.here.is_claude
+        page = Page(inbox.agent, archive, visit.now, budget, counts_bytes, more, in_skill)
         outcome = inbox.drain(visit, page.add, lambda found: self._show(page, found, inbox), is_gone)
         if not outcome.names:
             self.tell(self._notes(outcome, inbox))

@@ -5,7 +5,7 @@ Everything a sender chose stands in a one-line header or behind `> `; everything
 
 from __future__ import annotations
 
-from a2a_watch.message import ABSENT, MAX_BYTES, one_line, quoted, visible
+from a2a_watch.message import ABSENT, MAX_BYTES, one_line, quoted, unmentioned, visible
 from a2a_watch.names import id_in_name, stamp
 
 HEADER_CHARS = {"from": 200, "timestamp": 60, "subject": 300}
@@ -25,20 +25,23 @@ def utf8_bytes(text: str) -> int:
 class Page:
     """Collects messages for one drain of `agent`; `budget` is in UTF-16 units, or bytes, 0 for no bound.
 
-    `more` says what shows the rest.
+    `more` says what shows the rest. `in_skill`: the client reads the files that the text of a skill mentions.
     """
 
     def __init__(
-        self, agent: str, archive: str, now: float, budget: int, bytes_count: bool = False, more: str = "the next drain"
-    ) -> None:
+        self, agent: str, archive: str, now: float, budget: int, bytes_count: bool = False,
+        more: str = "the next drain", in_skill: bool = False,
+    ) -> None:  # fmt: skip
         self._agent, self._archive, self._now, self._more = one_line(agent, 200), one_line(archive, 4096), now, more
         self._budget, self._measure = budget, utf8_bytes if bytes_count else utf16_units
-        self._blocks: list[str] = []
+        self._in_skill, self._blocks = in_skill, list[str]()
         self._used = 0
         self.fields: list[dict[str, str]] = []
 
     def add(self, name: str, fields: dict[str, str], size: int, mark: str, total: int) -> bool:
         """Take one message of `size` bytes if it fits beside what is there; cut the first one if even it does not."""
+        if self._in_skill:
+            fields = {key: unmentioned(value) for key, value in fields.items()}
         head = "".join(
             "**%s:** %s\n" % (title, one_line(fields[key], HEADER_CHARS[key]))
             for title, key in (("From", "from"), ("At", "timestamp"), ("Subject", "subject"))

@@ -106,3 +106,28 @@ def test_mail_of_a_check_inbox_whose_request_fails_comes_back_marked(client: Cli
         assert client.model.seen().count("**Subject:** The subject") == client.model.seen().count(MARK) == 1
         eventually(lambda: not client.world.names(folder=".shown"), "the Stop made it read")
     assert client.world.names() == []
+
+
+@pytest.mark.parametrize("prompt", ["/check-inbox", "go on", "any mail?"])
+def test_a_note_makes_the_client_read_no_file(client: Client, prompt: str) -> None:
+    """`@path` in a body or a subject, which the client would read into the context, stays what was written."""
+    paths = [client.world.base / f"file-{number}" for number in range(6)]
+    forms = ["see @{}", "@{} first", 'see @"{}"', "\u00a0@{}", "line\n@{}", "tab\t@{}"]
+    notes = [form.format(path) for form, path in zip(forms, paths, strict=True)]
+    for number, path in enumerate(paths):
+        path.write_text(f"SECRET {number}")
+    with client.session() as session:
+        session.ask("hello")
+        if prompt == "any mail?":
+            # The model sends them to itself, in its own turn, and then calls the skill.
+            turns = [
+                bash(f"a2a-send project-b --subject '{note}' <<'EOT'\n{note}\nEOT") for note in (notes[0], notes[2])
+            ]
+            client.model.turns = [*turns, skill("check-inbox"), say("done")]
+        else:
+            for note in notes:
+                client.world.send("project-b", note, note.replace("\n", " "))
+            client.model.turns = [say("done")]
+        session.ask(prompt, "done")
+    assert "file-0" in client.model.seen() and client.world.names() == []
+    assert "SECRET" not in client.model.seen()
