@@ -236,6 +236,14 @@ class Lock:
                 return False
             time.sleep(LOCK_POLL_SECONDS)
 
+    def is_there(self) -> bool:
+        """Tell whether the lock's file is still the one that others would find."""
+        try:
+            here, there = os.fstat(self._handle), os.lstat(os.path.join(self._folder, ".lock"))
+        except OSError:
+            return False
+        return stat.S_ISDIR(here.st_mode) or (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+
     def __exit__(self, *_: object) -> None:
         if self._handle >= 0:
             os.close(self._handle)

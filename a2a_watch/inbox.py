@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    _Known = dict[str, dict[str, str]]
     _Offer = Callable[[str, dict[str, str], int, str, int], bool]
     _Show = Callable[["Outcome"], None]
     _Gone = Callable[[str], bool | None]
@@ -157,9 +158,9 @@ class Inbox:
             mark(self.folder, self.agent, now)
         return moved
 
-    def refresh_marker(self, now: float, known: dict[str, dict[str, str]] | None = None) -> bool:
-        """Make `.pending` say what waits; False when another holds the lock, and will."""
-        with durable.Lock(self.folder, MARKER_LOCK_SECONDS) as held:
+    def refresh_marker(self, now: float, known: _Known | None = None, seconds: float = MARKER_LOCK_SECONDS) -> bool:
+        """Make `.pending` say what waits; False when another holds the lock for `seconds`, and will."""
+        with durable.Lock(self.folder, seconds) as held:
             if held:
                 mark(self.folder, self.agent, now, known)
         return held

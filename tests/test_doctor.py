@@ -126,7 +126,7 @@ def test_a_root_of_another_owner_is_a_failure(clinic: Clinic) -> None:
 def test_a_remote_file_system_is_a_warning(clinic: Clinic) -> None:
     """Where locks may not hold, the file system is named, and another root advised."""
     (kind,) = [one.says.rpartition(", on ")[2] for one in clinic.ask() if one.link == "root"]
-    found = clinic.complaint("warn", "root", constants=f"REMOTE=({kind!r},)")
+    found = clinic.complaint("warn", "root", constants="is_remote=bool")
     assert f"on {kind}, where locks may not hold" in found.says and "A2A_INBOX" in found.fix
 
 

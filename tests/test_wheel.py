@@ -89,14 +89,14 @@ def test_everything_that_is_installed_travels_in_the_wheel(wheel: Path) -> None:
 
 
 def test_the_wheel_says_what_it_needs(wheel: Path) -> None:
-    """Its metadata ask for Python 3.11 and click, name three commands, and carry the licence."""
+    """Its metadata ask for Python 3.11 and three libraries, name three commands, and carry the licence."""
     with zipfile.ZipFile(wheel) as archive:
         found = {name.rpartition(".dist-info/")[2]: name for name in archive.namelist() if ".dist-info/" in name}
         metadata = archive.read(found["METADATA"]).decode()
         entries = archive.read(found["entry_points.txt"]).decode()
     assert "Requires-Python: >=3.11\n" in metadata
     needed = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:") and "extra ==" not in line]
-    assert [line.split()[1].partition(">")[0] for line in needed] == ["click"]
+    assert [line.split()[1].partition(">")[0] for line in needed] == ["click", "desktop-notifier", "watchdog"]
     assert [line.partition(" =")[0] for line in entries.splitlines() if "=" in line] == [
         "a2a-id",
         "a2a-send",

@@ -11,7 +11,7 @@ import click
 from a2a_watch.message import one_line
 from a2a_watch.names import Problem
 
-COMMANDS = ("doctor", "restore", "setup", "show", "uninstall")
+COMMANDS = ("doctor", "restore", "run", "service", "setup", "show", "status", "uninstall")
 
 
 class Commands(click.Group):

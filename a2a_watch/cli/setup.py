@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from collections.abc import Callable
 
 import click
 
@@ -39,8 +40,10 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
                    f'  export PATH="{folder}:$PATH"')  # fmt: skip
 
 
-def carry_out(changes: list[Change], dry_run: bool, yes: bool, again: str) -> bool:
-    """Show the changes, ask, and make them; False when there was nothing to do."""
+def carry_out(
+    changes: list[Change], dry_run: bool, yes: bool, again: str, first: Callable[[], object] = lambda: None
+) -> bool:
+    """Show the changes, ask, do what comes `first`, and make them; False when there was nothing to do."""
     for change in changes:
         click.echo(change.diff() + "\n")
         change.check()
@@ -54,6 +57,7 @@ def carry_out(changes: list[Change], dry_run: bool, yes: bool, again: str) -> bo
             raise Problem("nothing was changed", again if asked else f"{again} --yes")
         for change in changes:
             change.check()  # nothing of it, if somebody changed one meanwhile
+        first()
         for change in changes:
             change.write()
     return bool(changes)

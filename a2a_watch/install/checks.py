@@ -23,6 +23,7 @@ from a2a_watch.install.trial import try_hook
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.light.lookup import agents
 from a2a_watch.names import Problem
+from a2a_watch.watch.mounts import file_system, is_remote
 
 SETUP = "a2a-watch setup"
 OLDEST_CLIENT = (2, 1, 197)  # of those that were tried
@@ -32,7 +33,6 @@ OLD_SCRIPTS = (
     "a2a-send",
     "drain-inbox.sh",
 )  # this protocol in plain shell, as people have it in ~/.claude/bin
-REMOTE = ("nfs", "nfs4", "cifs", "smb3", "9p", "drvfs", "fuse.sshfs", "afs", "ceph")  # locks and renames may not hold
 MANAGED = "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 
 
@@ -97,14 +97,14 @@ class Checks:
                 "root", "fail", f"there is no folder {self._root}, which a sandboxed session cannot make", SETUP
             )
             return
-        facts, kind = os.stat(self._root), _file_system(self._root)
+        facts, kind = os.stat(self._root), file_system(self._root)
         if facts.st_uid != os.geteuid() or not os.access(self._root, os.R_OK | os.W_OK | os.X_OK):
             yield Finding(
                 "root", "fail", f"{self._root} is not yours, or not open to you", f"ls -ld {quote(self._root)}"
             )
         elif facts.st_mode & 0o077:
             yield Finding("root", "warn", f"others can look into {self._root}", f"chmod 700 {quote(self._root)}")
-        elif kind in REMOTE:
+        elif is_remote(kind):
             yield Finding(
                 "root", "warn", f"{self._root} is on {kind}, where locks may not hold", "export A2A_INBOX=/local"
             )
@@ -271,9 +271,3 @@ def _is_ours(program: str) -> bool:
         return False
     return b"a2a_watch" in text or b"run_light" in text
 
-
-def _file_system(path: str) -> str:
-    real, mounts = os.path.realpath(path) + "/", {}
-    for line in (read("/proc/self/mounts") or b"").decode("utf-8", "replace").splitlines():
-        mounts[line.split()[1].rstrip("/") + "/"] = line.split()[2]
-    return mounts.get(max((mount for mount in mounts if real.startswith(mount)), key=len, default=""), "")

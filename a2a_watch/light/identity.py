@@ -33,6 +33,18 @@ class Surroundings:
         self.unattended = attended == "0" or (not attended and env("CLAUDE_CODE_ENTRYPOINT", "").startswith("sdk"))
         self.drains_unattended = env("A2A_UNATTENDED", "") == "drain"
 
+        # What supervises the watcher, and where the desktop's bus may be: sd_notify(3), the XDG base directories.
+        self.notify_socket, patience = env("NOTIFY_SOCKET", ""), env("WATCHDOG_USEC", "")
+        self.watchdog_seconds = int(patience) / 1e6 if patience.isdecimal() else 0.0
+        self.runtime = env("XDG_RUNTIME_DIR", "")
+        self.config_home = env("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
+
+    def lend_bus(self) -> None:
+        """Let libraries find the session's bus where it always is, when no variable says so."""
+        bus = os.path.join(self.runtime, "bus")
+        if self.runtime and os.path.exists(bus):
+            os.environ.setdefault("DBUS_SESSION_BUS_ADDRESS", "unix:path=" + bus)
+
     def root(self) -> str:
         """Return the absolute path of the folder of all inboxes; raise Problem when it has none."""
         given = self.inbox_root

@@ -1,0 +1,79 @@
+"""`a2a-watch service`: the watcher starts with the session and is kept running."""
+
+import os
+import sys
+
+import click
+
+from a2a_watch.cli.run import command as run
+from a2a_watch.cli.setup import carry_out
+from a2a_watch.install.change import Change, read
+from a2a_watch.install.service import service
+from a2a_watch.light.identity import Surroundings
+from a2a_watch.names import Problem
+
+
+@click.group()
+def command() -> None:
+    """Keep the watcher running, as a systemd user service or a launchd agent."""
+
+
+@command.command(context_settings={"ignore_unknown_options": True})
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def install(dry_run: bool, yes: bool, options: tuple[str, ...]) -> None:
+    """Write the service's file, start it, and wait until it is ready.
+
+    OPTIONS are those of `a2a-watch run`, as `--no-preview`. Run it again after an update or a move.
+    """
+    run.make_context("a2a-watch run", list(options))
+    one = service(Surroundings())
+    change = one.change(list(options))
+    carry_out([change] if change.old != change.new else [], dry_run, yes, "a2a-watch service install")
+    if not dry_run:
+        for told in one.start():
+            click.echo(told)
+        click.echo("It runs; to see it: a2a-watch status")
+
+
+@command.command()
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def uninstall(dry_run: bool, yes: bool) -> None:
+    """Stop the watcher and take the service's file away. Delivery stays as it is."""
+    one = service(Surroundings())
+    old = read(one.path)
+    if carry_out([Change(one.path, old, None)] if old is not None else [], dry_run, yes,
+                 "a2a-watch service uninstall", one.stop) and not dry_run:  # fmt: skip
+        one.tidy()
+
+
+@command.command()
+def status() -> None:
+    """Show what the system says of the service; what the watcher says: a2a-watch status."""
+    _become(service(Surroundings()).show())
+
+
+@command.command()
+def logs() -> None:
+    """Show the end of the watcher's log."""
+    _become(service(Surroundings()).logs())
+
+
+@command.command()
+def restart() -> None:
+    """Start the service anew, and wait until it is ready."""
+    one = service(Surroundings())
+    if read(one.path) is None:
+        raise Problem("the service is not installed", "a2a-watch service install")
+    for told in one.start():
+        click.echo(told)
+
+
+def _become(words: list[str]) -> None:
+    sys.stdout.flush()
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise Problem(f"{words[0]}: {error.strerror}", "a2a-watch status") from None
