@@ -5,13 +5,16 @@ Needs Python 3.9 and git, installs nothing, and checks what it shows.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
@@ -94,6 +97,13 @@ class Demo:
         sent = self.run(["sh", "-c", SEND], self.home / "project-a")
         expect("sent: project-a -> project-b" in sent, "nothing was sent: " + sent.strip())
         say(sent.rstrip("\n"))
+        inbox = self.home / ".claude" / "inbox" / "project-b"
+        marker = inbox / ".pending"
+        expect(marker.exists(), "the send left no marker")
+        say("\nA marker appears, for your prompt or status line:\n")
+        waiting = json.loads(marker.read_text())
+        say("$ ls ~/.claude/inbox/project-b/.pending")
+        say("%d waiting, from %s: %s" % (waiting["count"], ", ".join(waiting["from"]), waiting["subject"]), "  ")
 
         title("Later, a session opens in project-b")
         event = self.event("SessionStart", source="startup")
@@ -108,7 +118,6 @@ class Demo:
         say(answer["hookSpecificOutput"]["additionalContext"].rstrip("\n"), "  ")
 
         title("Shown is not read: its turn must end (Stop)")
-        inbox = self.home / ".claude" / "inbox" / "project-b"
         expect((inbox / ".shown" / SESSION).exists(), "the drain left no receipt")
         say("Until then a receipt stays open; if the session dies, the note comes back.\n")
         self.hook(self.event("Stop"))
@@ -120,10 +129,87 @@ class Demo:
         title("The next prompt there")
         printed = self.hook(self.event("UserPromptSubmit", prompt="go on"))
         expect(not printed, "the note was shown twice")
-        say("No mail waits: the hook prints nothing, in about a millisecond.")
+        expect(not marker.exists(), "the marker stayed")
+        say("No mail waits: the marker is gone, and the hook prints nothing, in about a millisecond.")
+
+        title("The watcher, which is optional, tells you")
+        self.watch(inbox)
 
         title("For real")
         install()
+
+    def watch(self, inbox: Path) -> None:
+        """Show what the watcher does, where its libraries are: the marker of a foreign note, and a notification."""
+        python = next((one for one in (REPO / ".venv" / "bin" / "python", sys.executable) if has_libraries(one)), None)
+        if not python:
+            say("It needs two libraries, which are not here: make .venv/ready, and make demo once more.")
+            return
+        with contextlib.ExitStack() as ends:
+            desk = None
+            if not os.environ.get("DBUS_SESSION_BUS_ADDRESS") and shutil.which("dbus-daemon"):
+                bus = ends.enter_context(program("dbus-daemon", "--session", "--nofork", "--print-address"))
+                self._env["DBUS_SESSION_BUS_ADDRESS"] = line_of(bus)
+                desk = ends.enter_context(program(python, REPO / "tools" / "desk.py", env=self._env))
+                line_of(desk)
+            elif "DBUS_SESSION_BUS_ADDRESS" in os.environ:
+                self._env["DBUS_SESSION_BUS_ADDRESS"] = os.environ["DBUS_SESSION_BUS_ADDRESS"]
+            code = "import sys; sys.argv[0] = 'a2a-watch'; from a2a_watch.cli import main; main()"
+            command = [python, "-c", code, "run"]
+            watcher = ends.enter_context(program(*command, cwd=REPO, env=self._env, stderr=subprocess.STDOUT))
+            while "notif" not in (said := line_of(watcher)):
+                say(said)
+            say("\nA script that knows nothing of us writes a note:\n\n$ mv .note.tmp note.json")
+            note = {
+                "id": "1",
+                "from": "nightly-build",
+                "to": "project-b",
+                "subject": "Tests fail since noon",
+                "body": "See log",
+            }
+            (inbox / ".note.tmp").write_text(json.dumps(note))
+            (inbox / ".note.tmp").rename(inbox / "note.json")
+            say(line_of(watcher))
+            expect((inbox / ".pending").exists(), "the watcher made no marker")
+            say("\nand there is the marker.")
+            if desk:
+                shown = json.loads(line_of(desk))
+                say("This is what a desktop would show:\n")
+                say("%s\n%s" % (shown["title"], shown["body"]), "  ")
+            elif "DBUS_SESSION_BUS_ADDRESS" in self._env:
+                say("A notification is on your screen.")
+            watcher.terminate()
+            expect(watcher.wait(10) == 0, "the watcher did not end well")
+
+
+@contextlib.contextmanager
+def program(*command: object, **options: object) -> Iterator[subprocess.Popen[str]]:
+    """Run a program in the background, its output to be read; it is ended on the way out."""
+    options = {"stderr": subprocess.DEVNULL, **options}
+    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True, **options)  # type: ignore
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def line_of(child: subprocess.Popen[str]) -> str:
+    """Return the next line that a program prints, within 20 s."""
+    assert child.stdout
+    signal.signal(signal.SIGALRM, lambda *_: expect(False, "%r says nothing" % (child.args,)))
+    signal.alarm(20)
+    line = child.stdout.readline().strip()
+    signal.alarm(0)
+    return line
+
+
+def has_libraries(python: object) -> bool:
+    """Tell whether an interpreter has what the watcher needs."""
+    code = "import sys, watchdog.observers, desktop_notifier, click; sys.exit(sys.version_info < (3, 11))"
+    try:
+        return subprocess.call([str(python), "-c", code], stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
 
 
 def install() -> None:
@@ -131,7 +217,7 @@ def install() -> None:
     say("Here, in this checkout, one of\n")
     say("uv tool install .\npipx install .", "  ")
     say("\nand then\n")
-    say("a2a-watch setup\na2a-watch doctor", "  ")
+    say("a2a-watch setup\na2a-watch doctor\na2a-watch service install", "  ")
     say("\nSessions that start from then on have their mail in front of them.")
 
 

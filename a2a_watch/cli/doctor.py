@@ -7,18 +7,21 @@ import sys
 import click
 
 from a2a_watch.install.checks import Checks
+from a2a_watch.install.watcher import watcher
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.message import one_line
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as a JSON list.")
-def command(as_json: bool) -> None:
+@click.option("--notify", is_flag=True, help="Show a test notification too.")
+def command(as_json: bool, notify: bool) -> None:
     """Try each link from a note to a session's context, and say what to type where one is broken.
 
     Exits 1 when one fails. Nothing is changed: mail is tried in a folder of its own.
     """
-    findings = list(Checks(Surroundings()).run())
+    here = Surroundings()
+    findings = [*Checks(here).run(), *watcher(here, notify)]
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(one) for one in findings], indent=2))
     else:

@@ -270,4 +270,3 @@ def _is_ours(program: str) -> bool:
     except Problem:
         return False
     return b"a2a_watch" in text or b"run_light" in text
-

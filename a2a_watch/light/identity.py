@@ -39,11 +39,12 @@ class Surroundings:
         self.runtime = env("XDG_RUNTIME_DIR", "")
         self.config_home = env("XDG_CONFIG_HOME") or os.path.join(self.home, ".config")
 
-    def lend_bus(self) -> None:
-        """Let libraries find the session's bus where it always is, when no variable says so."""
+    def lend_bus(self) -> str:
+        """Let libraries find the session's bus where it always is, when no variable says so; return where it is."""
         bus = os.path.join(self.runtime, "bus")
         if self.runtime and os.path.exists(bus):
             os.environ.setdefault("DBUS_SESSION_BUS_ADDRESS", "unix:path=" + bus)
+        return os.environ.get("DBUS_SESSION_BUS_ADDRESS", "")
 
     def root(self) -> str:
         """Return the absolute path of the folder of all inboxes; raise Problem when it has none."""
