@@ -209,6 +209,21 @@ def remove_empty(folder: str) -> None:
         pass
 
 
+def is_locked(folder: str) -> bool:
+    """Tell whether another process has the lock on `folder`; nothing is made for it."""
+    try:
+        handle = os.open(os.path.join(folder, ".lock"), os.O_RDONLY | _OPEN)
+    except OSError:
+        return False  # not there, or not ours to look at
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    finally:
+        os.close(handle)
+    return False
+
+
 class Lock:
     """`with Lock(folder, seconds) as held:` the flock on `<folder>/.lock`; `held` is False when it stayed taken."""
 

@@ -33,7 +33,7 @@ def watcher(here: Surroundings, notify: bool) -> Iterator[Finding]:
         yield Finding("watcher", "warn", "installed as a service, and not running", "a2a-watch service restart")
     else:
         yield Finding("watcher", "ok", f"not running, and delivery does not need it ({INSTALL})")
-    program = _program(unit)
+    program = _program(unit).replace("%h", here.home).replace("%%", "%")
     if program and not os.access(program, os.X_OK):
         yield Finding("service", "warn", f"it starts {program}, which is gone", INSTALL)
     elif unit:
@@ -66,7 +66,7 @@ def _program(unit: bytes) -> str:
     for line in unit.decode("utf-8", "replace").split("\n"):
         if line.startswith("ExecStart="):
             try:
-                return split(line.partition("=")[2])[0].replace("%h", os.path.expanduser("~")).replace("%%", "%")
+                return split(line.partition("=")[2])[0]
             except (ValueError, IndexError):
                 return ""
     return ""

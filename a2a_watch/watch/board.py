@@ -14,7 +14,7 @@ BURST_SECONDS = 2.0  # and is announced by then all the same; also the time betw
 RETRY_SECONDS = 5.0  # after a notice that failed, doubled each time
 LONGEST_RETRY_SECONDS = 60.0
 LINES = 5  # of a notice's body; more, and desktops cut it
-REMEMBERED = 1000  # so many that were announced and are no longer pending: they may be given back
+REMEMBERED = 200  # so many that were announced and are no longer pending: they may be given back
 
 
 @dataclass(frozen=True)

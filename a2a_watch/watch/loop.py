@@ -12,14 +12,17 @@ import signal
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from a2a_watch.message import one_line
 from a2a_watch.names import Problem, stamp
 from a2a_watch.watch.board import Notice
-from a2a_watch.watch.notices import Notices
 from a2a_watch.watch.post import POLL_SECONDS, Options, Post
 from a2a_watch.watch.record import at
 from a2a_watch.watch.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from a2a_watch.watch.notices import Notices
 
 CALLS = 10_000  # taken from the queue before the looks that they ask for
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -48,6 +51,10 @@ class Watcher:
         self._guard(self._rescan)
         self._supervisor.tell(f"READY=1\nSTATUS=watching {self._root}")
         if self._options.notify:
+            from a2a_watch.watch.notices import (
+                Notices,
+            )  # asyncio and the desktop's libraries: 10 MB that markers need not
+
             self._notices = Notices(lambda *said: self._calls.put(partial(self._reported, *said)))
         while not self._stopping:
             self._guard(self._turn)

@@ -51,7 +51,4 @@ def at(now: float, what: str) -> dict[str, str]:
 
 def is_running(root: str) -> bool:
     """Tell whether a watcher has the lock on `root`."""
-    if not os.path.isdir(root):
-        return False
-    with durable.Lock(root, 0) as held:
-        return not held
+    return durable.is_locked(root)

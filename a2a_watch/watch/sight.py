@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import sha256
 
 from a2a_watch import durable
 from a2a_watch.inbox import UNFINISHED_SECONDS, Inbox
@@ -83,5 +82,4 @@ class Sight:
 
     def _key(self, name: str, inode: int) -> str:
         # A foreign tool may use one name again and again, and every message has a file of its own.
-        text = "\0".join((self._inbox.agent, name, str(inode)))
-        return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return f"{self._inbox.agent}/{name} {inode}"
