@@ -47,6 +47,7 @@ class Board:
         self._looks: dict[str, float] = {}
         self._looked: dict[str, float] = {}
         self._mail: dict[str, dict[str, Mail]] = {}
+        self._waiting: set[str] = set()  # the keys of all of it
         self._news: dict[str, None] = {}  # waits, and was not announced
         self._first = self._last = 0.0  # when the first and the last of it were seen
         self._silent_until = float("-inf")
@@ -78,6 +79,8 @@ class Board:
             self._mail[agent] = after
         is_quiet = agent in self._quiet or not self._announces
         fresh = [key for key in after if not (is_quiet or key in self._told or key in self._news)]
+        self._waiting.difference_update(before)
+        self._waiting.update(after)
         for key in before:
             if key not in after:
                 self._news.pop(key, None)
@@ -113,16 +116,14 @@ class Board:
 
     def over(self) -> list[Notice]:
         """Return the notices that were shown and whose mail is gone, once each."""
-        waiting = {key for mail in self._mail.values() for key in mail}
-        gone = [notice for notice in self._shown if not notice.keys & waiting]
-        self._shown = [notice for notice in self._shown if notice.keys & waiting]
+        gone = [notice for notice in self._shown if self._waiting.isdisjoint(notice.keys)]
+        self._shown = [notice for notice in self._shown if notice not in gone]
         return gone
 
     def told(self) -> list[str]:
         """Return the keys to remember: those that wait, and the last of those that do not."""
-        waiting = {key for mail in self._mail.values() for key in mail}
-        gone = [key for key in self._told if key not in waiting][-REMEMBERED:]
-        self._told = dict.fromkeys([*gone, *(key for key in self._told if key in waiting)])
+        gone = [key for key in self._told if key not in self._waiting][-REMEMBERED:]
+        self._told = dict.fromkeys([*gone, *(key for key in self._told if key in self._waiting)])
         return list(self._told)
 
     def due(self) -> float | None:
@@ -143,9 +144,13 @@ class Board:
             agent, one = fresh[0]
             return Notice(self._line(one, agent), one.excerpt if self._preview else "", keys)
         to = agents[0] if len(agents) == 1 else ""
-        # The newest last, as in the inbox; without subjects many lines are the same.
-        lines = list(dict.fromkeys(self._line(one, "" if to else agent) for agent, one in fresh if one.sender))
-        more = [f"… and {len(fresh) - LINES} more"] if len(lines) > LINES else []
+        # The newest last, as in the inbox.
+        lines = [self._line(one, "" if to else agent) for agent, one in fresh if one.sender]
+        hidden = len(fresh) - LINES
+        if not self._preview:
+            lines = list(dict.fromkeys(lines))
+            hidden = len(lines) - LINES
+        more = [f"… and {hidden} more"] if hidden > 0 and lines else []
         names = ", ".join(agents[:3]) + (f" and {len(agents) - 3} more" if len(agents) > 3 else "")
         return Notice(f"{len(fresh)} new for {names}", "\n".join(lines[-LINES:] + more), keys)
 

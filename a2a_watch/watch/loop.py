@@ -187,6 +187,8 @@ class Watcher:
         try:
             if self._post:
                 self._post.record.save(**facts)
+        except FileNotFoundError:
+            pass  # the root is gone, which the next rescan says
         except OSError as error:
             log.warning("%s: %s; going on without", error.filename or self._root, error.strerror)
 
