@@ -1,6 +1,7 @@
 """`a2a-watch run`: the watcher, in the foreground."""
 
 import logging
+import os
 
 import click
 
@@ -8,6 +9,15 @@ from a2a_watch.light.identity import Surroundings
 from a2a_watch.watch.loop import Watcher
 from a2a_watch.watch.post import Options
 from a2a_watch.watch.supervisor import Supervisor
+
+
+class _Log(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line to standard error, whole and at once; a terminal that was closed is no reason to end."""
+        try:
+            os.write(2, (self.format(record) + "\n").encode("utf-8", "backslashreplace"))
+        except OSError:
+            pass
 
 
 @click.command()
@@ -25,8 +35,9 @@ def command(
 
     Delivery never needs it. It runs until it is stopped; as a service: a2a-watch service install.
     """
-    logging.raiseExceptions = False  # a terminal that was closed is no reason to end
-    logging.basicConfig(format="%(name)s: %(message)s", level=logging.DEBUG if verbose else logging.INFO)
+    logging.basicConfig(
+        format="%(name)s: %(message)s", level=logging.DEBUG if verbose else logging.INFO, handlers=[_Log()]
+    )
     here = Surroundings()
     here.lend_bus()
     options = Options(not no_notify, not no_preview, quiet, rescan, poll)
