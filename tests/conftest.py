@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.desktop import bus, desk, dunst  # noqa: F401
 from tests.kit import World
 
 _REAL_INBOX = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".claude" / "inbox"

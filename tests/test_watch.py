@@ -165,7 +165,7 @@ def test_a_second_watcher_says_who_has_the_root(world: World) -> None:
         assert b"try: a2a-watch status" in done.stderr
         note(world)
         markers_are_true(world)
-        with watching(world, waits_for="", A2A_INBOX=str(world.base / "other")) as other:
+        with watching(world, waits_for="", env={"A2A_INBOX": str(world.base / "other")}) as other:
             other.says("No such file")  # another root is another watcher's
         assert one.stop() == 0
     with watching(world) as next_one:

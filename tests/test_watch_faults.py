@@ -258,7 +258,7 @@ def test_a_full_disk_is_told_and_made_good(world: World) -> None:
     )
     full = world.base / "full"
     full.touch()
-    with watching(world, *QUICK, program=with_code(code), waits_for="No space left", FULL=str(full)) as one:
+    with watching(world, *QUICK, program=with_code(code), waits_for="No space left", env={"FULL": str(full)}) as one:
         assert world.marker() is None
         assert [path.name for path in world.inbox().glob(".*")] == [".lock"]
         full.unlink()

@@ -28,6 +28,11 @@ def until(fact: Callable[[], Any], what: str = "", seconds: float = DEADLINE) ->
     return found
 
 
+def pace(moment: float) -> None:
+    """Go on at a moment (monotonic seconds): for what is about rates, and for nothing else."""
+    until(lambda: time.monotonic() >= moment)
+
+
 class Watching:
     """A watcher that runs in `world`; `log` is what it has said so far."""
 
@@ -61,11 +66,11 @@ class Watching:
 @contextmanager
 def watching(
     world: World, *options: str, prefix: tuple[str, ...] = (), program: tuple[str, ...] = (str(WATCH),),
-    notify: bool = False, waits_for: str = "watching ", **env: str,
+    notify: bool = False, waits_for: str = "watching ", env: dict[str, str] | None = None,
 ) -> Iterator[Watching]:  # fmt: skip
     """Run `a2a-watch run`, without notifications unless asked to; it is killed on the way out."""
     words = [*prefix, *program, "run", *([] if notify else ["--no-notify"]), *options]
-    process = subprocess.Popen(words, cwd=world.base, env=world.env(**env), stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(words, cwd=world.base, env=world.env(**(env or {})), stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # fmt: skip
     one = Watching(process)
     try:

@@ -122,7 +122,6 @@ class Watcher:
             self._notices.show(notice)
         for notice in post.board.over():
             if self._notices:
-                log.info("taken down, its mail was read: %s", notice.title)
                 self._notices.withdraw(notice)
 
     def _rescan(self) -> None:
@@ -174,6 +173,9 @@ class Watcher:
         elif self._post:
             board, now = self._post.board, time.monotonic()
             said = f"{what}: {one_line(notice.title, 200)}" + (f": {says}" if says else "")
+            if what == "taken down":
+                log.info("%s", said)
+                return
             if what == "failed":
                 board.failed(now)
                 self._complain("notices", f"no notification can be shown: {says}; mail is marked all the same")

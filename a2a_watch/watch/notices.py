@@ -65,7 +65,8 @@ class Desktop:
         except TimeoutError:
             raise Unshown("the notification server gives no answer") from None
         except Exception as error:  # whatever a bus may say
-            no_bus = type(error).__name__ in ("InvalidAddressError", "FileNotFoundError", "ConnectionRefusedError")
+            # What dbus-fast calls it when no variable says where a bus is.
+            no_bus = isinstance(error, OSError) or type(error).__name__ == "InvalidAddressError"
             raise Unshown("there is no session bus" if no_bus else _short(error)) from None
 
     async def show(self, notice: Notice) -> str:
@@ -110,6 +111,8 @@ class _Why(logging.Handler):
 
 
 def _short(error: BaseException) -> str:
+    if isinstance(error, OSError | EOFError):
+        return "the session bus is gone"
     return f"{type(error).__name__}: {error}".rstrip(": ").partition("\n")[0]
 
 
@@ -165,13 +168,15 @@ async def find_way() -> Way:
 class Notices:
     """Shows and withdraws in a thread of its own; `report(what, notice, says)` is called there.
 
-    `what` is `shown`, `unsure` or `failed`, one for each `show`; with no notice it is `ready` or `failed`: which way
-    notices are shown, or why none.
+    `what` is `shown`, `unsure` or `failed`, one for each `show`, later `taken down` perhaps; with no notice `ready`
+    or `failed`: which way notices are shown, or why none.
     """
 
     def __init__(self, report: Callable[[str, Notice | None, str], None]) -> None:
         self._report = report
         self._way: Way | None = None
+        # What a lost connection leaves behind in asyncio is no news to a person.
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
         self._up: dict[Notice, tuple[Way, str]] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -225,3 +230,4 @@ class Notices:
         way, identifier = self._up.pop(notice, (None, ""))
         if way:
             await way.withdraw(identifier)
+            self._report("taken down", notice, "its mail was read")
