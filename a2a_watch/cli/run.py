@@ -1,23 +1,14 @@
 """`a2a-watch run`: the watcher, in the foreground."""
 
 import logging
-import os
 
 import click
 
 from a2a_watch.light.identity import Surroundings
+from a2a_watch.watch.log import Lines
 from a2a_watch.watch.loop import Watcher
 from a2a_watch.watch.post import Options
 from a2a_watch.watch.supervisor import Supervisor
-
-
-class _Log(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a line to standard error, whole and at once; a terminal that was closed is no reason to end."""
-        try:
-            os.write(2, (self.format(record) + "\n").encode("utf-8", "backslashreplace"))
-        except OSError:
-            pass
 
 
 @click.command()
@@ -36,7 +27,7 @@ def command(
     Delivery never needs it. It runs until it is stopped; as a service: a2a-watch service install.
     """
     logging.basicConfig(
-        format="%(name)s: %(message)s", level=logging.DEBUG if verbose else logging.INFO, handlers=[_Log()]
+        format="%(name)s: %(message)s", level=logging.DEBUG if verbose else logging.INFO, handlers=[Lines()]
     )
     here = Surroundings()
     here.lend_bus()
