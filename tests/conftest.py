@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from tests.desktop import bus, desk, dunst  # noqa: F401
 from tests.kit import World
+from tests.manager import manager  # noqa: F401
 
 _REAL_INBOX = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".claude" / "inbox"
 _CLIENT_VARIABLES = ("CLAUDE", "A2A_", "ANTHROPIC")

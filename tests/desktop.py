@@ -48,8 +48,8 @@ DUNST = """[global]
 
 def need(*programs: str) -> None:
     """Skip, or fail in CI, when a program is missing that Debian has."""
-    packages = {"dbus-daemon": "dbus-daemon", "dunst": "dunst", "Xvfb": "xvfb", "import": "imagemagick"}
-    missing = [packages[name] for name in programs if not shutil.which(name)]
+    packages = {"import": "imagemagick", "Xvfb": "xvfb", "systemctl": "systemd", "unshare": "util-linux"}
+    missing = [packages.get(name, name) for name in programs if not shutil.which(name)]
     if missing and not os.environ.get("CI"):
         pytest.skip(f"needs {' '.join(missing)}; try: sudo apt install {' '.join(missing)}")
     assert not missing, missing

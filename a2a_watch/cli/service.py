@@ -8,7 +8,7 @@ import click
 from a2a_watch.cli.run import command as run
 from a2a_watch.cli.setup import carry_out
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.service import service
+from a2a_watch.install.service import service, start
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.names import Problem
 
@@ -28,11 +28,13 @@ def install(dry_run: bool, yes: bool, options: tuple[str, ...]) -> None:
     OPTIONS are those of `a2a-watch run`, as `--no-preview`. Run it again after an update or a move.
     """
     run.make_context("a2a-watch run", list(options))
-    one = service(Surroundings())
+    here = Surroundings()
+    one = service(here)
     change = one.change(list(options))
     carry_out([change] if change.old != change.new else [], dry_run, yes, "a2a-watch service install")
     if not dry_run:
-        for told in one.start():
+        os.makedirs(here.root(), 0o700, exist_ok=True)
+        for told in start(one, here.root()):
             click.echo(told)
         click.echo("It runs; to see it: a2a-watch status")
 
@@ -45,7 +47,7 @@ def uninstall(dry_run: bool, yes: bool) -> None:
     one = service(Surroundings())
     old = read(one.path)
     if carry_out([Change(one.path, old, None)] if old is not None else [], dry_run, yes,
-                 "a2a-watch service uninstall", one.stop) and not dry_run:  # fmt: skip
+                 "a2a-watch service uninstall", one.end) and not dry_run:  # fmt: skip
         one.tidy()
 
 
@@ -64,10 +66,11 @@ def logs() -> None:
 @command.command()
 def restart() -> None:
     """Start the service anew, and wait until it is ready."""
-    one = service(Surroundings())
+    here = Surroundings()
+    one = service(here)
     if read(one.path) is None:
         raise Problem("the service is not installed", "a2a-watch service install")
-    for told in one.start():
+    for told in start(one, here.root()):
         click.echo(told)
 
 

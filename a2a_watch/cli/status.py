@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from a2a_watch.durable import exists
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.message import one_line
 from a2a_watch.watch.status import status
@@ -25,7 +26,8 @@ def command(as_json: bool) -> None:
         running, record = found["running"], found["watcher"]
         since = f"running since {record.get('since', '?')}, process {record.get('pid', '?')}"
         lines = [("watcher", since if running else "not running; to start it: a2a-watch service install")]
-        lines.append(("root", here.short(found["root"]) + (f", {record.get('observes', '?')}" if running else "")))
+        how = record.get("observes", "?") if running else "" if exists(found["root"]) else "no such folder"
+        lines.append(("root", here.short(found["root"]) + (how and f", {how}")))
         if running:
             lines.append(("notices", record.get("notices", "?")))
         for name, key in (("last one", "last_notice"), ("last error", "error")):

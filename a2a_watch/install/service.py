@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import plistlib
-import shlex
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from a2a_watch.durable import exists
@@ -17,8 +17,10 @@ from a2a_watch.install.plan import share
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.names import Problem
 from a2a_watch.watch.record import is_running
+from a2a_watch.watch.record import read as record
 
 READY_SECONDS = 15.0  # a slow disk and a cold Python
+END_SECONDS = 5.0  # launchd does not wait for the end
 NAME = "a2a-watch"
 
 
@@ -30,11 +32,11 @@ class Service(Protocol):
     def change(self, arguments: list[str]) -> Change:
         """Return what puts the service's file there, for `a2a-watch run` with `arguments`."""
 
-    def start(self) -> list[str]:
-        """Start it anew; return what the person should know. On return it is ready; raises Problem when it is not."""
+    def begin(self) -> list[str]:
+        """Start it, now and at each login; return what the person should know; raises Problem with its words."""
 
-    def stop(self) -> None:
-        """Stop it, now and at the next login."""
+    def end(self) -> None:
+        """Stop it until it is started again; one that is not there is fine."""
 
     def tidy(self) -> None:
         """Have the file's removal noticed."""
@@ -53,6 +55,26 @@ def service(here: Surroundings) -> Service:
     if not shutil.which("systemctl"):
         raise Problem("there is no systemd here", "a2a-watch run, from whatever starts your programs")
     return Systemd(here)
+
+
+def start(one: Service, root: str) -> list[str]:
+    """Start `one` anew; return what the person should know. Raises Problem unless the watcher now has `root`."""
+    one.end()
+    if _waits(lambda: not is_running(root), END_SECONDS):
+        pid = record(root).get("pid", "?")
+        raise Problem(f"another watcher has {root}, process {pid}", f"kill {pid}, and once more")
+    told = one.begin()
+    if _waits(lambda: is_running(root), READY_SECONDS):
+        raise Problem(f"it has not taken {root} within {READY_SECONDS:g} s", "a2a-watch service logs")
+    return told
+
+
+def _waits(fact: Callable[[], bool], seconds: float) -> bool:
+    """Wait for a fact; True when `seconds` did not do."""
+    end = time.monotonic() + seconds
+    while not (is_so := fact()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return not is_so
 
 
 def _program() -> str:
@@ -87,10 +109,9 @@ class Systemd:
             lines.insert(place + 1, f"Environment={_unit_word('A2A_INBOX=' + self._here.root())}")
         return Change(self.path, read(self.path), "\n".join(lines).encode())
 
-    def start(self) -> list[str]:
-        """Start it anew; `restart` of such a unit returns when it has said that it is ready."""
-        self._check()
-        for command in (["daemon-reload"], ["enable", NAME], ["restart", NAME]):
+    def begin(self) -> list[str]:
+        """Start it, now and at each login; `start` of such a unit returns when it has said that it is ready."""
+        for command in (["daemon-reload"], ["enable", NAME], ["start", NAME]):
             status, said = _ask("systemctl", "--user", *command)
             if status:
                 _, log = _ask("journalctl", "--user", "-u", NAME, "-n", "3", "-o", "cat", "--no-pager")
@@ -102,13 +123,16 @@ class Systemd:
             told.append("There is no session bus yet, so it can only mark; notifications come with a desktop.")
         return told
 
-    def stop(self) -> None:
-        """Stop and disable it; one that is not there is fine."""
-        self._check()
-        _ask("systemctl", "--user", "disable", "--now", NAME)
+    def end(self) -> None:
+        """Stop it, and return when it has ended; raises Problem without a manager to ask."""
+        _, said = _ask("systemctl", "--user", "is-system-running")
+        if said.split("\n")[-1] not in ("running", "degraded", "starting", "initializing", "maintenance"):
+            raise Problem(f"no user manager of systemd answers ({said})", "loginctl enable-linger, and log in anew")
+        _ask("systemctl", "--user", "stop", NAME)
 
     def tidy(self) -> None:
         """Have the manager forget it."""
+        _ask("systemctl", "--user", "disable", NAME)
         _ask("systemctl", "--user", "daemon-reload")
         _ask("systemctl", "--user", "reset-failed", NAME)
 
@@ -119,11 +143,6 @@ class Systemd:
     def logs(self) -> list[str]:
         """Return the command that shows its log."""
         return ["journalctl", "--user", "--no-pager", "-u", NAME, "-n", "50"]
-
-    def _check(self) -> None:
-        _, said = _ask("systemctl", "--user", "is-system-running")
-        if said.split("\n")[-1] not in ("running", "degraded", "starting", "initializing", "maintenance"):
-            raise Problem(f"no user manager of systemd answers ({said})", "loginctl enable-linger, and log in anew")
 
 
 def _unit_word(word: str) -> str:
@@ -151,21 +170,15 @@ class Launchd:
             data["EnvironmentVariables"] = {"A2A_INBOX": self._here.root()}
         return Change(self.path, read(self.path), plistlib.dumps(data, sort_keys=False))
 
-    def start(self) -> list[str]:
-        """Start it anew, and wait until it has the lock on the root."""
-        _ask("launchctl", "bootout", f"{self._domain}/{NAME}")
+    def begin(self) -> list[str]:
+        """Start it; it is loaded at each login because of where it lies."""
         status, said = _ask("launchctl", "bootstrap", self._domain, self.path)
         if status:
             raise Problem(f"launchctl bootstrap: {said}", "log in at the screen of this Mac, and once more")
-        end = time.monotonic() + READY_SECONDS
-        while not is_running(self._here.root()):
-            if time.monotonic() > end:
-                raise Problem(f"it did not start within {READY_SECONDS:g} s", f"tail {shlex.quote(self._log)}")
-            time.sleep(0.1)
         return []
 
-    def stop(self) -> None:
-        """Stop it; one that is not there is fine."""
+    def end(self) -> None:
+        """Unload it, which also stops it."""
         _ask("launchctl", "bootout", f"{self._domain}/{NAME}")
 
     def tidy(self) -> None:
