@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -73,10 +74,10 @@ def running(*command: object, **options: Any) -> Iterator[subprocess.Popen[bytes
 class Bus:
     """A session bus at one address; `start` and `kill` it, also again."""
 
-    def __init__(self, folder: Path, ends: ExitStack) -> None:
+    def __init__(self, ends: ExitStack) -> None:
         need("dbus-daemon")
         # The path of a socket has room for a hundred bytes.
-        self._folder, self._ends = Path(ends.enter_context(short_folder(folder))), ends
+        self._folder, self._ends = Path(ends.enter_context(short_folder())), ends
         self.socket = self._folder / "bus"
         self.env = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={self.socket}"}
         self.start()
@@ -94,12 +95,11 @@ class Bus:
 
 
 @contextmanager
-def short_folder(folder: Path) -> Iterator[str]:
+def short_folder() -> Iterator[str]:
     """Make a folder with a short path, which goes with the test."""
-    path = Path("/tmp") / f"a2a-{os.getpid()}-{abs(hash(folder)) % 10_000_000}"
-    path.mkdir()
+    path = tempfile.mkdtemp(prefix="a2a-", dir="/tmp")
     try:
-        yield str(path)
+        yield path
     finally:
         shutil.rmtree(path)
 
@@ -198,9 +198,9 @@ class Dunst:
 
 
 @pytest.fixture
-def bus(tmp_path: Path) -> Iterator[Bus]:
+def bus() -> Iterator[Bus]:
     with ExitStack() as ends:
-        yield Bus(tmp_path, ends)
+        yield Bus(ends)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ class Manager:
     def __init__(self, world: World, ends: ExitStack) -> None:
         need("systemctl", "unshare", "nsenter")
         self._world = world
-        self.runtime = Path(ends.enter_context(short_folder(world.base)))
+        self.runtime = Path(ends.enter_context(short_folder()))
         groups = ends.enter_context(own_groups(self.runtime.name))
         self.env = {"XDG_RUNTIME_DIR": str(self.runtime)}
         Path("/run/systemd").mkdir(exist_ok=True)

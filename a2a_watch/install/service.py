@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import plistlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,6 +33,9 @@ class Service(Protocol):
 
     def change(self, arguments: list[str]) -> Change:
         """Return what puts the service's file there, for `a2a-watch run` with `arguments`."""
+
+    def command(self) -> list[str]:
+        """Return the words that its file has started; nothing when there is no file, or none that can be read."""
 
     def begin(self) -> list[str]:
         """Start it, now and at each login; return what the person should know; raises Problem with its words."""
@@ -102,12 +107,23 @@ class Systemd:
     def change(self, arguments: list[str]) -> Change:
         """Return what puts the unit there: the shipped one with this program's path."""
         text = (read(os.path.join(share(), "systemd", f"{NAME}.service")) or b"").decode()
-        words = " ".join([_unit_word(_program()), "run", *map(_unit_word, arguments)])
+        words = " ".join(_unit_word(word).replace("$", "$$") for word in [_program(), "run", *arguments])
         lines = [f"ExecStart={words}" if line.startswith("ExecStart=") else line for line in text.split("\n")]
         if self._here.inbox_root:
             place = lines.index("Type=notify")
             lines.insert(place + 1, f"Environment={_unit_word('A2A_INBOX=' + self._here.root())}")
         return Change(self.path, read(self.path), "\n".join(lines).encode())
+
+    def command(self) -> list[str]:
+        """Return the words after `ExecStart=`."""
+        found = re.search("^ExecStart=(.*)", (read(self.path) or b"").decode("utf-8", "replace"), re.MULTILINE)
+        try:
+            words = shlex.split(found[1]) if found else []
+        except ValueError:
+            return []
+        return [
+            re.sub(r"%h|%%|\$\$", lambda one: {"%h": self._here.home}.get(one[0], one[0][0]), word) for word in words
+        ]
 
     def begin(self) -> list[str]:
         """Start it, now and at each login; `start` of such a unit returns when it has said that it is ready."""
@@ -146,8 +162,8 @@ class Systemd:
 
 
 def _unit_word(word: str) -> str:
-    # systemd.service(5): quotes, and what else it would read as its own.
-    for char, instead in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+    # systemd.syntax(7): quotes, and what else it would read as its own.
+    for char, instead in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%")):
         word = word.replace(char, instead)
     return f'"{word}"' if any(char in word for char in " \t'\"\\;") else word
 
@@ -169,6 +185,13 @@ class Launchd:
         if self._here.inbox_root:
             data["EnvironmentVariables"] = {"A2A_INBOX": self._here.root()}
         return Change(self.path, read(self.path), plistlib.dumps(data, sort_keys=False))
+
+    def command(self) -> list[str]:
+        """Return its `ProgramArguments`."""
+        try:
+            return [str(word) for word in plistlib.loads(read(self.path) or b"")["ProgramArguments"]]
+        except Exception:  # plistlib raises what its parser does
+            return []
 
     def begin(self) -> list[str]:
         """Start it; it is loaded at each login because of where it lies."""

@@ -7,7 +7,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterator
-from shlex import split
+from shlex import join, split
 
 from a2a_watch.install.change import read
 from a2a_watch.install.checks import Finding
@@ -26,18 +26,19 @@ def watcher(here: Surroundings, notify: bool) -> Iterator[Finding]:
     """Yield what was found; with `notify`, after a notification that the person should see."""
     found = status(here.root())
     noted = found["watcher"]
-    unit = _unit(here)
+    command = _command(here)
     if found["running"]:
         yield Finding("watcher", "ok", f"running since {noted.get('since')}, {noted.get('observes')}")
-    elif unit:
+    elif command:
         yield Finding("watcher", "warn", "installed as a service, and not running", "a2a-watch service restart")
     else:
         yield Finding("watcher", "ok", f"not running, and delivery does not need it ({INSTALL})")
-    program = _program(unit).replace("%h", here.home).replace("%%", "%")
-    if program and not os.access(program, os.X_OK):
-        yield Finding("service", "warn", f"it starts {program}, which is gone", INSTALL)
-    elif unit:
-        yield Finding("service", "ok", f"it starts {program or 'the program in its file'}")
+    if command and not os.access(command[0], os.X_OK):
+        yield Finding(
+            "service", "warn", f"it starts {command[0]}, which is gone", join([*split(INSTALL), *command[2:]])
+        )
+    elif command:
+        yield Finding("service", "ok", f"it starts {command[0]}")
     last = noted.get("last_notice")
     if found["running"] and isinstance(last, dict) and str(last.get("what")).startswith("failed"):
         yield Finding("notices", "warn", f"the last one {last.get('what')}", "a2a-watch doctor --notify")
@@ -47,29 +48,18 @@ def watcher(here: Surroundings, notify: bool) -> Iterator[Finding]:
         if bus:
             yield Finding("bus", "ok", bus)
         else:
-            state = "warn" if found["running"] or unit else "ok"
+            state = "warn" if found["running"] or command else "ok"
             yield Finding("bus", state, "no session bus here; only the watcher's notifications need one",
                           "a2a-watch run --no-notify" if state == "warn" else "")  # fmt: skip
     if notify:
         yield asyncio.run(_notify())
 
 
-def _unit(here: Surroundings) -> bytes:
+def _command(here: Surroundings) -> list[str]:
     try:
-        return read(service(here).path) or b""
+        return service(here).command()
     except Problem:
-        return b""
-
-
-def _program(unit: bytes) -> str:
-    """Return the program that a unit of ours starts, empty when that cannot be told."""
-    for line in unit.decode("utf-8", "replace").split("\n"):
-        if line.startswith("ExecStart="):
-            try:
-                return split(line.partition("=")[2])[0]
-            except (ValueError, IndexError):
-                return ""
-    return ""
+        return []
 
 
 def _events(root: str) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ class Watcher:
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._post: Post | None = None
         self._notices: Notices | None = None
-        self._way = "none asked for"
+        self._way = "starting" if options.notify else "none asked for"
         self._stopping = ""
         self._wrong: dict[str, str] = {}  # what is wrong with what, said once as long as it is the same
         self._rescan_at = self._poll_at = 0.0
@@ -51,9 +51,8 @@ class Watcher:
         self._guard(self._rescan)
         self._supervisor.tell(f"READY=1\nSTATUS=watching {self._root}")
         if self._options.notify:
-            from a2a_watch.watch.notices import (
-                Notices,
-            )  # asyncio and the desktop's libraries: 10 MB that markers need not
+            # asyncio and the desktop's libraries: 10 MB that markers need not.
+            from a2a_watch.watch.notices import Notices
 
             self._notices = Notices(lambda *said: self._calls.put(partial(self._reported, *said)))
         while not self._stopping:
