@@ -23,19 +23,20 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
     else:
-        running, record = found["running"], found["watcher"]
+        running, record = found["running"], {"observes": "?", "notices": "?", **found["watcher"]}
         since = f"running since {record.get('since', '?')}, process {record.get('pid', '?')}"
         lines = [("watcher", since if running else "not running; to start it: a2a-watch service install")]
-        how = record.get("observes", "?") if running else "" if exists(found["root"]) else "no such folder"
-        lines.append(("root", here.short(found["root"]) + (how and f", {how}")))
+        how = f", {record['observes']}" if running else "" if exists(found["root"]) else ", no such folder"
+        lines.append(("root", here.short(found["root"]) + how))
         if running:
-            lines.append(("notices", record.get("notices", "?")))
+            lines.append(("notices", record["notices"]))
         for name, key in (("last one", "last_notice"), ("last error", "error")):
             if isinstance(what := record.get(key), dict):
                 lines.append((name, f"{what.get('at')} {what.get('what')}"))
         for agent in found["agents"]:
-            senders = ", ".join(agent["from"][:3]) + (", …" if len(agent["from"]) > 3 else "")
+            senders = ", ".join(map(str, agent["from"][:3])) + (", …" if len(agent["from"]) > 3 else "")
             lines.append(("mail", f"{agent['agent']}: {agent['count']} from {senders}: {agent['subject']}"))
-        for name, text in [*lines, *([] if found["agents"] else [("mail", "none waits")])]:
+        lines += [("mail", f"{agent}: its inbox cannot be read") for agent in found["unreadable"]]
+        for name, text in [*lines, *([] if lines[-1][0] == "mail" else [("mail", "none waits")])]:
             click.echo(f"{name + ':':<12}{one_line(str(text), 400)}")
     sys.exit(0 if found["running"] else 1)
