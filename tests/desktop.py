@@ -38,6 +38,7 @@ DUNST = """[global]
     gap_size = 8
     corner_radius = 6
     notification_limit = 5
+    show_indicators = no
     markup = full
     format = "<b>%s</b>\\n%b"
 [urgency_normal]
