@@ -15,6 +15,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from bench import watch
 from bench.stopwatch import PYTHON, Bar, Program, shown
 from bench.worlds import Place
 
@@ -111,15 +112,20 @@ class Bench:
             self._ours.run()
         self._shell.run()
 
-    def table(self) -> str:
-        """Return the table."""
-        rows = [["what", "ms", "beside", "ms", "ratio", "bar", "holds"], ["---", "--:", "---", *["--:"] * 3, "---"]]
-        rows += [[one.name, shown(one.milliseconds()), *[""] * 5] for one in self._references]
-        return "\n".join("| %s |" % " | ".join(cells) for cells in [*rows, *(bar.row() for bar in self._bars)])
+    def rows(self) -> list[list[str]]:
+        """Return the cells of the table."""
+        rows = [[one.name, shown(one.milliseconds()), *[""] * 5] for one in self._references]
+        return [*rows, *(bar.row() for bar in self._bars)]
 
     def missed(self) -> int:
         """Return how many bars do not hold."""
         return sum(not bar.holds() for bar in self._bars)
+
+
+def table(unit: str, rows: list[list[str]]) -> str:
+    """Return a table in Markdown."""
+    head = [["what", unit, "beside", unit, "ratio", "bar", "holds"], ["---", "--:", "---", *["--:"] * 3, "---"]]
+    return "\n".join("| %s |" % " | ".join(cells) for cells in [*head, *rows])
 
 
 def main() -> int:
@@ -127,18 +133,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="how often each program runs")
     rounds = parser.parse_args().rounds
-    missing = [name for name in NEEDS if not shutil.which(name)]
+    missing = [name for name in (*NEEDS, *watch.NEEDS) if not shutil.which(name)]
     if missing:
-        sys.exit("bench: the shell version needs %s; try: sudo apt install bash git jq uuid-runtime" % missing[0])
-    print("bench: this takes two or three minutes, one of them for 1,000 messages in shell", file=sys.stderr)
+        try_this = "sudo apt install bash git jq uuid-runtime inotify-tools dbus-daemon"
+        sys.exit(f"bench: what ours is compared with needs {missing[0]}; try: {try_this}")
+    print("bench: this takes four or five minutes, one of them for 1,000 messages in shell", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="a2a-bench-") as base:
         bench = Bench(Path(base).resolve())
         bench.run(rounds)
         os.chdir("/")
-    print(bench.table())
+        print(table("ms", bench.rows()), flush=True)
+        figures = list(watch.figures(Path(base).resolve() / "watch"))
+    print("\n" + table("", [one.row() for one in figures]))
     machine = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     print(f"\nMedians of {rounds} runs or more, in random order, each checked to have done its work. {machine}.")
-    missed = bench.missed()
+    missed = bench.missed() + sum(not one.holds() for one in figures)
     print(f"bench: {missed} bars do not hold" if missed else "bench: every bar holds", file=sys.stderr)
     return 1 if missed else 0
 

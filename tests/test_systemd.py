@@ -187,6 +187,8 @@ def test_uninstall_leaves_nothing(world: World, manager: Manager) -> None:
     installed(manager, "--no-notify")
     note(world)
     markers_are_true(world)
+    said = manager.run(WATCH, "uninstall", "--yes").stdout.decode()
+    assert "still installed; to take it out: a2a-watch service uninstall" in said
     done = manager.service("uninstall", "--dry-run")
     assert done.returncode == 0 and manager.show("ActiveState") == "active"
     assert manager.service("uninstall", "--yes").returncode == 0
@@ -195,6 +197,7 @@ def test_uninstall_leaves_nothing(world: World, manager: Manager) -> None:
     assert manager.show("LoadState") == "not-found"
     assert world.marker() and world.names() == ["note.json"]
     assert manager.run(WATCH, "status").returncode == 1
+    assert b"service uninstall" not in manager.run(WATCH, "uninstall", "--yes").stdout
     again = manager.service("uninstall", "--yes")
     assert (again.returncode, again.stdout, again.stderr) == (0, b"Nothing to change.\n", b"")
     assert "a2a-watch service install" in could_not(manager.service("restart"))

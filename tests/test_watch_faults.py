@@ -181,13 +181,14 @@ def test_exhausted_limits_are_told_and_made_up_for(world: World, limit: str) -> 
 
 
 @linux
-@pytest.mark.parametrize("victim", ["handler", "emitter", "reader"])
+@pytest.mark.parametrize("victim", ["handler", "emitter", "reader", "dispatcher"])
 def test_a_thread_that_dies_is_replaced(world: World, victim: str) -> None:
     """When the handler raises, or a thread of watchdog ends, the next rescan notices and starts it anew."""
     target = {
         "handler": "a2a_watch.watch.wakeups:Wakeups.dispatch",
         "emitter": "watchdog.observers.inotify:InotifyEmitter.queue_events",
-        "reader": "watchdog.observers.inotify_c:InotifyFD.read_events",
+        "reader": "watchdog.observers.inotify_c:InotifyFD._read_event_buffer",
+        "dispatcher": "watchdog.observers.inotify_c:InotifyFD.handle_event",
     }[victim]
     module, _, name = target.partition(":")
     owner, _, method = name.partition(".")
@@ -331,5 +332,29 @@ def test_descriptors_do_not_run_out(world: World) -> None:
             path = note(world, name=f"n{number}")
             if number % 3:
                 path.unlink()
+        markers_are_true(world)
+        assert one.stop() == 0
+
+
+def test_what_is_known_to_be_empty_costs_no_look_and_is_still_found(world: World) -> None:
+    """Without a single event: a rescan leaves an empty inbox alone that has not changed, and looks when it has."""
+    code = (
+        "import sys\nfrom a2a_watch.watch.sight import Sight\nfrom a2a_watch.watch.wakeups import Wakeups\n"
+        "Wakeups.dispatch = lambda *_: None\nreal = Sight.look\n"
+        "def look(self):\n    print('look', self._inbox.agent, file=sys.stderr)\n    return real(self)\n"
+        "Sight.look = look"
+    )
+    note(world, "busy")
+    world.inbox("empty").mkdir()
+    os.utime(world.inbox("empty"), (1, 1))
+    with watching(world, "--rescan", "0.5", program=with_code(code)) as one:
+        one.says("look busy", times=4)
+        assert one.log.count("look empty") == 1
+        note(world, "empty")
+        markers_are_true(world)
+        (world.inbox("empty") / "note.json").unlink()
+        markers_are_true(world)
+        shutil.rmtree(world.inbox("empty"))
+        note(world, "empty")
         markers_are_true(world)
         assert one.stop() == 0

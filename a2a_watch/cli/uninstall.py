@@ -4,7 +4,9 @@ import click
 
 from a2a_watch.cli.setup import carry_out
 from a2a_watch.install.plan import Plan
+from a2a_watch.install.service import service
 from a2a_watch.light.identity import Surroundings
+from a2a_watch.names import Problem
 
 
 @click.command()
@@ -20,4 +22,9 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
     plan = Plan(here, project)
     if carry_out(plan.uninstall(), dry_run, yes, "a2a-watch uninstall") and not dry_run:
         plan.tidy()
+    try:
+        if not project and service(here).command():
+            click.echo("The watcher's service is still installed; to take it out: a2a-watch service uninstall")
+    except Problem:
+        pass  # no services here
     click.echo(f"Your mail stays in {here.short(plan.root)}.")

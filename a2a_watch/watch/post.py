@@ -21,6 +21,7 @@ POLL_SECONDS = 2.0  # between two looks where the kernel tells nothing, and at a
 SOON_SECONDS = 0.3  # until the next look at an inbox that is locked
 WRITER_SECONDS = 1.0  # until the next look at a file that is still being written
 LOCK_SECONDS = 1.0  # `status` has the lock for a moment
+SETTLED_SECONDS = 3.0  # after this a folder that changes again has another time, whatever the file system
 
 log = logging.getLogger("a2a-watch")
 
@@ -53,6 +54,7 @@ class Post:
         self.board = Board(self.record.announced(), options.quiet, options.preview, options.notify)
         self._sights: dict[str, Sight] = {}
         self._changed: dict[str, float] = {}
+        self._empty: dict[str, float] = {}  # nothing waits there, and nothing will until this time of change is another
         self._is_scanned = False
         self._woken: set[str] = set()  # since the last look at them
         self._silent: set[str] = set()  # what a rescan found there was told by no event until now
@@ -109,10 +111,11 @@ class Post:
         return True
 
     def wake_all(self, now: float) -> None:
-        """Have every agent looked at. Raises OSError when the root cannot be read."""
+        """Have every agent looked at that is not known to be empty. Raises OSError when the root cannot be read."""
         agents = self._agents()
         for agent in agents.keys() | self._sights.keys():
-            self.board.wake(agent, now)
+            if agent in self._sights or self._empty.get(agent) != agents[agent]:
+                self.board.wake(agent, now)
         self._is_scanned, self._changed = bool(self._changed or self._sights), agents
 
     def wake_changed(self, now: float) -> None:
@@ -131,7 +134,9 @@ class Post:
         if not is_there and agent not in self._sights:
             return 0, 0
         sight = self._sights.setdefault(agent, Sight(self._root, agent))
-        before = sight.mail()
+        # Order: the time, then the look. What comes between makes it another time.
+        before, changed = sight.mail(), durable.changed(folder, 0)
+        self._empty.pop(agent, None)
         try:
             sight.look()
         finally:
@@ -144,8 +149,10 @@ class Post:
         if sight.mail() != before and agent not in self._woken and self._is_scanned:
             self._silent.add(agent)
         self._woken.discard(agent)
-        if not is_there:
+        if not is_there or sight.is_empty:
             del self._sights[agent]
+        if sight.is_empty and time.time() - changed > SETTLED_SECONDS:
+            self._empty[agent] = changed
         return len(before), len(sight.mail())
 
     def close(self) -> None:

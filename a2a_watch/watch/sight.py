@@ -60,6 +60,11 @@ class Sight:
         """Return the messages of the last look."""
         return [mail for _, mail in self._mail.values() if mail]
 
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether there was nothing at all, and the marker says so."""
+        return not (self._mail or self.unfinished or self.locked)
+
     def _read(self, name: str, inode: int) -> tuple[bool, Mail | None]:
         """Return whether a file is finished, and the message in it."""
         path, file = self._inbox.path(name), None
