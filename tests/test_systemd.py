@@ -238,6 +238,12 @@ def test_without_a_user_manager_it_says_so(world: World, tmp_path: Path) -> None
     assert said.returncode == 1 and said.stderr.count(b"\n") == 1, said
     assert b"no user manager of systemd answers" in said.stderr and b"loginctl enable-linger" in said.stderr
     assert b"It runs" not in said.stdout
+    assert not (world.home / ".config").exists() and not world.root.exists(), "nothing is half done"
+    unit = world.home / ".config" / "systemd" / "user" / UNIT.name
+    unit.parent.mkdir(parents=True)
+    shutil.copy(UNIT, unit)
+    gone = world.run(WATCH, "service", "uninstall", "--yes", env={"XDG_RUNTIME_DIR": str(tmp_path)})
+    assert (gone.returncode, gone.stderr, unit.exists()) == (0, b"", False)
 
 
 def test_without_systemd_it_says_so(world: World, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 import os
 import sys
+from functools import partial
 
 import click
 
 from a2a_watch.cli.run import command as run
 from a2a_watch.cli.setup import carry_out
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.service import service, start
+from a2a_watch.install.service import Service, service, start
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.names import Problem
 
@@ -31,7 +32,7 @@ def install(dry_run: bool, yes: bool, options: tuple[str, ...]) -> None:
     here = Surroundings()
     one = service(here)
     change = one.change(list(options))
-    carry_out([change] if change.old != change.new else [], dry_run, yes, "a2a-watch service install")
+    carry_out([change] if change.old != change.new else [], dry_run, yes, "a2a-watch service install", one.end)
     if not dry_run:
         os.makedirs(here.root(), 0o700, exist_ok=True)
         for told in start(one, here.root()):
@@ -47,8 +48,15 @@ def uninstall(dry_run: bool, yes: bool) -> None:
     one = service(Surroundings())
     old = read(one.path)
     if carry_out([Change(one.path, old, None)] if old is not None else [], dry_run, yes,
-                 "a2a-watch service uninstall", one.end) and not dry_run:  # fmt: skip
+                 "a2a-watch service uninstall", partial(_end, one)) and not dry_run:  # fmt: skip
         one.tidy()
+
+
+def _end(one: Service) -> None:
+    try:
+        one.end()
+    except Problem:
+        pass  # nobody runs it then, and the file goes all the same
 
 
 @command.command()

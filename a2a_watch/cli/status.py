@@ -35,7 +35,13 @@ def command(as_json: bool) -> None:
                 lines.append((name, f"{what.get('at')} {what.get('what')}"))
         for agent in found["agents"]:
             senders = ", ".join(map(str, agent["from"][:3])) + (", …" if len(agent["from"]) > 3 else "")
-            lines.append(("mail", f"{agent['agent']}: {agent['count']} from {senders}: {agent['subject']}"))
+            lines.append(
+                (
+                    "mail",
+                    f"{agent['agent']}: {agent['count']} from {senders}"
+                    + (agent["subject"] and f": {agent['subject']}"),
+                )
+            )
         lines += [("mail", f"{agent}: its inbox cannot be read") for agent in found["unreadable"]]
         for name, text in [*lines, *([] if lines[-1][0] == "mail" else [("mail", "none waits")])]:
             click.echo(f"{name + ':':<12}{one_line(str(text), 400)}")
