@@ -7,7 +7,7 @@ import os
 import shlex
 
 from a2a_watch import __version__
-from a2a_watch.install.settings import TIMEOUTS, own_handlers, value_at
+from a2a_watch.install.settings import TIMEOUTS, Entries, own_handlers, value_at
 from tests.kit import REPO
 
 
@@ -22,11 +22,23 @@ def test_the_plugin_has_the_version_of_the_package() -> None:
 def test_the_plugin_has_the_hooks_that_setup_installs() -> None:
     """The same four events, once each, with the same limits, calling a file that is there and may be run."""
     hooks = json.loads((REPO / "hooks" / "hooks.json").read_text())
-    handlers = {path[1]: value_at(hooks, path) for path in own_handlers(hooks)}
+    handlers = {path[1]: value_at(hooks, path) for path in own_handlers(hooks, "drain-inbox")}
     assert {event: handler["timeout"] for event, handler in handlers.items()} == TIMEOUTS
     for handler in handlers.values():
         program, option = shlex.split(handler["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(REPO)))
         assert os.access(program, os.X_OK) and option == "--receipts"
+
+
+def test_the_plugin_has_the_hooks_that_setup_wake_installs() -> None:
+    """The same three handlers, which wake only where the switch is on."""
+    hooks = json.loads((REPO / "hooks" / "hooks.json").read_text())
+    installed = json.loads(Entries("x", "/x", '"${CLAUDE_PLUGIN_ROOT}/hooks/wake" --if-on', True).add(""))
+    ours, theirs = (
+        {path[1]: (value_at(data, (*path[:3], "matcher")), value_at(data, path)) for path in own_handlers(data, "wake")}
+        for data in (hooks, installed)
+    )
+    assert ours == theirs and len(ours) == 3
+    assert os.access(REPO / "hooks" / "wake", os.X_OK)
 
 
 def test_the_programs_of_the_plugin_may_be_run() -> None:

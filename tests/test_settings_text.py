@@ -19,7 +19,7 @@ from a2a_watch.light.identity import Surroundings
 from tests.kit import HOOK
 
 OURS, ROOT = "A2A_PYTHON='/a b/python3' '/it'\"'\"'s $here/hooks/drain-inbox' --receipts", "/home/Zoë/.claude/inbox"
-ENTRIES = Entries(OURS, ROOT)
+ENTRIES = Entries(OURS, ROOT, "/it/hooks/wake", None)
 LIMITS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
 WORDS = {
     ("permissions", "allow"): ["Bash(a2a-send:*)", "Bash(a2a-watch show:*)", "Skill(check-inbox)"],

@@ -18,14 +18,17 @@ from a2a_watch.names import Problem
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--project", is_flag=True, help="For the repository here alone, in its .claude/settings.local.json.")
-def command(dry_run: bool, yes: bool, project: bool) -> None:
+@click.option(
+    "--wake/--no-wake", default=None, help="Whether mail wakes an idle session; costs tokens, and is bounded."
+)
+def command(dry_run: bool, yes: bool, project: bool, wake: bool | None) -> None:
     """Give Claude Code's sessions their mail: hooks, permissions and skills.
 
     Every change is shown and asked for; the settings stay as they are but for the new entries, with a backup beside
     them. Run it again after an update or a move.
     """
     python, why = real_python()
-    plan = Plan(Surroundings(), project, python)
+    plan = Plan(Surroundings(), project, python, wake)
     if why:
         click.echo(f"{why}; the hook will use {python}\n")
     changed = carry_out(plan.setup(), dry_run, yes, "a2a-watch setup")
@@ -34,6 +37,9 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
         os.makedirs(plan.root, 0o700, exist_ok=True)
     if changed and not dry_run:
         click.echo("Sessions that start from now on have their mail; to see it work: a2a-watch doctor")
+    if wake and not dry_run:
+        click.echo("Sessions that start from now on wake when mail lands, at most 6 times in 10 minutes an agent; "
+                   "to end that: a2a-watch setup --no-wake")  # fmt: skip
     if not shutil.which("a2a-send"):
         folder = os.path.dirname(os.path.abspath(sys.argv[0]))
         click.echo(f"a2a-send is not on this PATH, and so on no session's. Add to your shell's start file:\n"

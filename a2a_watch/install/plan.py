@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from a2a_watch.durable import remove_empty
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.settings import WRITE, Entries, own_handlers, parse, value_at
+from a2a_watch.install.settings import DRAIN, WAKE, WRITE, Entries, own_handlers, parse, value_at
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.names import Problem
 
@@ -34,9 +34,12 @@ def is_stamped(data: bytes | None) -> bool:
 
 
 class Plan:
-    """What is changed for the user, or in one `project` only; `python` is what the hook has to be told of."""
+    """What is changed for the user, or in one `project` only; `python` is what the hook has to be told of.
 
-    def __init__(self, here: Surroundings, project: bool, python: str = "") -> None:
+    `wake`: whether mail wakes an idle session; None leaves that as it is.
+    """
+
+    def __init__(self, here: Surroundings, project: bool, python: str = "", wake: bool | None = None) -> None:
         self.folder, name = here.config, "settings.json"
         if project:
             root = Identity(here).project_root
@@ -48,11 +51,10 @@ class Plan:
                 raise Problem(f"{root} is no repository, and its settings are yours for all of them", "a2a-watch setup")
         self.settings, self.root = os.path.join(self.folder, name), here.root()
         self.backup = self.settings + BACKUP
-        self._drain = shlex.quote(os.path.join(share(), "hooks", "drain-inbox"))
-        if python:
-            self._drain = f"A2A_PYTHON={shlex.quote(python)} {self._drain}"
+        told = f"A2A_PYTHON={shlex.quote(python)} " if python else ""
+        self._drain, self.wake = (told + shlex.quote(os.path.join(share(), "hooks", name)) for name in (DRAIN, WAKE))
         self.command = f"{self._drain} --receipts"
-        self._entries = Entries(self.command, self.root)
+        self._entries = Entries(self.command, self.root, self.wake, wake)
 
     def setup(self) -> list[Change]:
         """Return what puts everything in, a backup of the settings first."""
@@ -86,9 +88,10 @@ class Plan:
 
     def _was_all(self, before: bytes | None, old: bytes) -> bool:
         """Tell whether `old` is what setup makes of `before`, with the inbox root of today or that of another day."""
-        there = value_at(parse(old.decode("utf-8-sig")), WRITE, [])
+        now = parse(old.decode("utf-8-sig"))
+        there = value_at(now, WRITE, [])
         for root in [self.root, *(one for one in there if isinstance(one, str))]:
-            self._entries = Entries(self.command, root)
+            self._entries = Entries(self.command, root, self.wake, bool(own_handlers(now, WAKE)))
             if self._edit(before, self._entries.add) == self._edit(old, self._entries.add):
                 return True
         return False

@@ -12,30 +12,40 @@ from a2a_watch.names import Problem
 
 # Seconds. A drain takes milliseconds, and waits one for a lock; at SessionEnd the client gives all hooks 1.5.
 TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
-EVENTS = [(event,) for event in TIMEOUTS]
+WAKE_EVENTS = ("SessionStart", "CwdChanged", "FileChanged")  # a change of directory ends the client's watch
+EVENTS = [*TIMEOUTS, *WAKE_EVENTS[1:]]
+DRAIN, WAKE = "drain-inbox", "wake"  # our programs in hooks/
 EVERY = ("", "*")  # matchers that are none
+MARKER = ".pending"
+REWAKES = {"asyncRewake": True}  # that it may run behind an idle session, and wakes it by exiting 2
 ALLOW, WRITE = ("permissions", "allow"), ("sandbox", "filesystem", "allowWrite")
 
 
 @dataclass(frozen=True)
 class Entries:
-    """What we add: the `command` of the hooks, and the inbox `root` that sandboxed sessions must write to."""
+    """What we add: the `command` of the hooks, and the inbox `root` that sandboxed sessions must write to.
+
+    `wake` is the command of the hooks that wake an idle session, there when `wakes`; None leaves that as it is.
+    """
 
     command: str
     root: str
+    wake: str
+    wakes: bool | None
 
     def add(self, text: str) -> str:
         """Return the settings with our entries, each once; those of an older or a moved installation are repaired."""
         text = text if text.strip(BLANK) else "{}\n"
         for event, seconds in TIMEOUTS.items():
-            own = [path for path in own_handlers(parse(text)) if path[1] == event]
-            handler = {"type": "command", "command": self.command, "timeout": seconds}
-            if len(own) == 1 and is_plain(parse(text), own[0]):
-                text = _repair(text, own[0], handler)
-                continue
-            for path in reversed(own):
-                text = _take(text, path, parse(text))
-            text = append(_have(text, ("hooks", event)), ("hooks", event), {"hooks": [handler]})
+            text = _put(text, DRAIN, event, {"type": "command", "command": self.command, "timeout": seconds})
+        there = own_handlers(parse(text), WAKE)
+        for path in reversed(there) if self.wakes is False else ():
+            text = _take(text, path, {})
+        for event in WAKE_EVENTS if self.wakes or (there and self.wakes is None) else ():
+            more = REWAKES if event == "FileChanged" else {}
+            text = _put(
+                text, WAKE, event, {"type": "command", "command": f"{self.wake} {event}", "timeout": 10, **more}
+            )
         for path, word in words(self.root):
             text = _have(text, path)
             if word not in value_at(parse(text), path):
@@ -80,7 +90,7 @@ def parse(text: str) -> Any:
         raise Problem(f"it is no plain JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise Problem("it is nested too deeply") from None
-    lists = [ALLOW, WRITE, *(("hooks", event) for event in TIMEOUTS)]
+    lists = [ALLOW, WRITE, *(("hooks", event) for event in EVENTS)]
     objects = sorted({path[:depth] for path in lists for depth in range(len(path))})
     for path, shape in [*((path, dict) for path in objects), *((path, list) for path in lists)]:
         if not isinstance(value_at(found, path, shape()), shape):
@@ -104,30 +114,31 @@ def value_at(data: Any, path: Path, otherwise: object = None) -> Any:
 
 def is_plain(data: object, path: Path) -> bool:
     """Tell whether the handler at `path` runs at all of its event, and has no keys that could change what it does."""
-    keys = set(value_at(data, path))
-    return value_at(data, (*path[:3], "matcher"), "") in EVERY and keys <= {"type", "command", "timeout"}
+    keys = {"type", "command", "timeout"} | (REWAKES.keys() if path[1] == "FileChanged" else set())
+    matchers = [MARKER] if path[1] == "FileChanged" else EVERY
+    return value_at(data, (*path[:3], "matcher"), "") in matchers and set(value_at(data, path)) <= keys
 
 
-def own_handlers(data: object) -> list[Path]:
-    """Return the paths of the handlers, of any event, that call the drain of this protocol, in order."""
+def own_handlers(data: object, program: str = "") -> list[Path]:
+    """Return the paths of the handlers, of any event, that call our `program`, or any of ours, in order."""
     found: list[Path] = []
     for event, groups in value_at(data, ("hooks",), {}).items():
         for place, group in enumerate(groups if isinstance(groups, list) else []):
             path = ("hooks", event, place, "hooks")
             handlers = value_at(group, ("hooks",))
             for number, handler in enumerate(handlers if isinstance(handlers, list) else []):
-                if _is_ours(path, handler):
+                if _is_ours(path, handler, program):
                     found.append((*path, number))
     return found
 
 
-def _is_ours(path: Path, item: object) -> bool:
+def _is_ours(path: Path, item: object, program: str = "") -> bool:
     """Tell whether `item` of the list at `path` is a handler of ours, or a group that holds nothing else."""
     if path[:1] == ("hooks",) and len(path) == 2:
         inside = value_at(item, ("hooks",))
         return isinstance(inside, list) and inside != [] and all(_is_ours((*path, 0, "hooks"), one) for one in inside)
     command = value_at(item, ("command",))
-    if path[:1] != ("hooks",) or path[1:2] not in EVENTS or path[3:] != ("hooks",) or not isinstance(command, str):
+    if path[:1] != ("hooks",) or path[1] not in EVENTS or path[3:] != ("hooks",) or not isinstance(command, str):
         return False
     try:
         parts = shlex.split(command)
@@ -136,7 +147,20 @@ def _is_ours(path: Path, item: object) -> bool:
     if parts and parts[0].startswith("A2A_PYTHON="):
         del parts[0]
     # With anything else in it, it is somebody's own command, whatever it calls.
-    return parts[:1] != [] and parts[0].endswith("/hooks/drain-inbox") and parts[1:] in ([], ["--receipts"])
+    folder, _, name = parts[0].rpartition("/") if parts else ("", "", "")
+    arguments = {DRAIN: ([], ["--receipts"]), WAKE: ([path[1]], ["--if-on", path[1]])}.get(name, ())
+    return folder.endswith("/hooks") and program in ("", name) and parts[1:] in arguments
+
+
+def _put(text: str, program: str, event: str, handler: dict[str, object]) -> str:
+    """Return the settings with one handler of `program` at `event`, which is `handler`."""
+    own = [path for path in own_handlers(parse(text), program) if path[1] == event]
+    if len(own) == 1 and is_plain(parse(text), own[0]):
+        return _repair(text, own[0], handler)
+    for path in reversed(own):
+        text = _take(text, path, parse(text))
+    group = {"matcher": MARKER} if event == "FileChanged" else {}
+    return append(_have(text, ("hooks", event)), ("hooks", event), {**group, "hooks": [handler]})
 
 
 def _have(text: str, path: Path) -> str:
