@@ -56,6 +56,14 @@ def changed(path: str, otherwise: float) -> float:
         return otherwise  # Race: its sender has just published it
 
 
+def size(path: str) -> int:
+    """Return the size of `path` itself in bytes, 0 when it is not there."""
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
 def check_writable(folder: str) -> None:
     """Raise PermissionError unless names can be put into `folder`."""
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -18,6 +18,7 @@ from a2a_watch.watch.board import (
     QUIET_SECONDS,
     REMEMBERED,
     RETRY_SECONDS,
+    UNWOKEN,
     Board,
     Mail,
     Notice,
@@ -232,6 +233,30 @@ def test_the_memory_is_bounded(desk: Desk) -> None:
     assert len([key for key in told if key.startswith("c/")]) == REMEMBERED * 3
     assert [key for key in told if key.startswith("b/")][-1] == f"b/{REMEMBERED * 3 - 1}"
     assert len(told) <= REMEMBERED * 4 + 1
+
+
+def test_that_nobody_is_woken_is_told_once_beside_the_mail(desk: Desk) -> None:
+    """It is no message and not counted; alone it is a notice of its own, and it goes with the mail."""
+    unwoken = Mail("b/.refused 1", unwoken=True)
+    desk.inboxes["b"] = [unwoken]
+    desk.arrive("b", 1)
+    desk.after(5)
+    desk.arrive("b", 2)
+    desk.after(5)
+    assert [(notice.title, notice.body.splitlines()[1:]) for _, notice in desk.notices] == [
+        ("a → b: S", [f"b was not woken: {UNWOKEN}"]), ("a → b: S", []),
+    ]  # fmt: skip
+    desk.inboxes["c"] = [Mail("c/1", "a", "S")]
+    desk.board.wake("c", desk.now)
+    desk.after(5)
+    desk.inboxes["c"].append(Mail("c/.refused 1", unwoken=True))
+    desk.board.wake("c", desk.now)
+    desk.after(5)
+    last = desk.notices[-1][1]
+    assert (last.title, last.body) == ("c was not woken", UNWOKEN)
+    desk.leave("c")
+    desk.after(5)
+    assert last in desk.taken_down
 
 
 AGENTS = ("a", "b", "quiet")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.kit import PYTHON, REPO, World
-from tests.watching import note
+from tests.watching import note, watching
 
 WAKE = REPO / "hooks" / "wake"
 SHELLS = [[path, *words] for shell, *words in (["dash"], ["bash", "--posix"]) if (path := shutil.which(shell))]
@@ -166,6 +166,29 @@ def test_the_bound_is_a_wish(world: World, limit: str, allowed: int) -> None:
         woken += bool(wakes(world, A2A_WAKES=limit))
     assert woken == allowed
     assert not (world.base / "project-b" / "x").exists()
+
+
+def test_the_watcher_says_that_nobody_was_woken(world: World) -> None:
+    """Once for all that is refused in the time of one bound; not for what was woken for, and not after a restart."""
+    starts(world)
+    with watching(world, "--rescan", "1") as one:
+        for number in range(3):
+            world.send("project-b", f"{number}")
+            one.says(f"project-b: {number + 1} waiting")
+            assert bool(wakes(world, A2A_WAKES="1/10m")) == (number == 0)
+            if number:
+                one.says("project-b was not woken: it has used up its wakes")
+        world.send("other", "x")
+        one.says("other: 1 waiting")
+        assert one.log.count("was not woken") == 1
+        assert world.drain().text
+        one.says("project-b: 0 waiting")
+        world.send("project-b", "woken for after the time")
+        age(world, 11)
+        assert wakes(world)
+        one.says("project-b: 1 waiting, 0 before")
+        assert one.stop() == 0
+    assert one.log.count("was not woken") == 1
 
 
 def test_losing_the_count_errs_towards_quiet(world: World) -> None:

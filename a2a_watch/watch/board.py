@@ -14,17 +14,22 @@ BURST_SECONDS = 2.0  # and is announced by then all the same; also the time betw
 RETRY_SECONDS = 5.0  # after a notice that failed, doubled each time
 LONGEST_RETRY_SECONDS = 60.0
 LINES = 5  # of a notice's body; more, and desktops cut it
+UNWOKEN = "it has used up its wakes (A2A_WAKES); the mail waits for the next prompt"
 REMEMBERED = 200  # so many that were announced and are no longer pending: they may be given back
 
 
 @dataclass(frozen=True)
 class Mail:
-    """One message as a notice speaks of it; `key` is the same after a restart, and after it was read and given back."""
+    """One message as a notice speaks of it; `key` is the same after a restart, and after it was read and given back.
+
+    `unwoken` is no message: it says that no session is woken for the others, and waits with them.
+    """
 
     key: str
     sender: str = ""
     subject: str = ""
     excerpt: str = ""
+    unwoken: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,12 +142,18 @@ class Board:
         return max(min(self._last + QUIET_SECONDS, self._first + BURST_SECONDS), self._silent_until)
 
     def _compose(self) -> Notice:
-        fresh = [(agent, one) for agent, mail in self._mail.items() for one in mail.values() if one.key in self._news]
-        keys = frozenset(one.key for _, one in fresh)
+        news = [(agent, one) for agent, mail in self._mail.items() for one in mail.values() if one.key in self._news]
+        keys = frozenset(one.key for _, one in news)
+        fresh = [(agent, one) for agent, one in news if not one.unwoken]
+        unwoken = [f"{agent} was not woken: {UNWOKEN}" for agent, one in news if one.unwoken]
+        if not fresh:
+            title = unwoken[0].partition(":")[0] if len(unwoken) == 1 else f"{len(unwoken)} agents were not woken"
+            return Notice(title, UNWOKEN if len(unwoken) == 1 else "\n".join(unwoken[:LINES]), keys)
         agents = list(dict.fromkeys(agent for agent, _ in fresh))
         if len(fresh) == 1:
             agent, one = fresh[0]
-            return Notice(self._line(one, agent), one.excerpt if self._preview else "", keys)
+            lines = [*([one.excerpt] if self._preview else []), *unwoken]
+            return Notice(self._line(one, agent), "\n".join(filter(None, lines)), keys)
         to = agents[0] if len(agents) == 1 else ""
         # The newest last, as in the inbox.
         lines = [self._line(one, "" if to else agent) for agent, one in fresh if one.sender]
@@ -152,7 +163,7 @@ class Board:
             hidden = len(lines) - LINES
         more = [f"… and {hidden} more"] if hidden > 0 and lines else []
         names = ", ".join(agents[:3]) + (f" and {len(agents) - 3} more" if len(agents) > 3 else "")
-        return Notice(f"{len(fresh)} new for {names}", "\n".join(lines[-LINES:] + more), keys)
+        return Notice(f"{len(fresh)} new for {names}", "\n".join([*lines[-LINES:], *more, *unwoken[:1]]), keys)
 
     def _line(self, one: Mail, agent: str) -> str:
         who = f"{one.sender or '?'} → {agent}" if agent else one.sender

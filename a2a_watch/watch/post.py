@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from a2a_watch import durable
 from a2a_watch.marker import MARKER
+from a2a_watch.message import one_line
 from a2a_watch.names import Problem, is_message_name
-from a2a_watch.watch.board import Board
+from a2a_watch.watch.board import UNWOKEN, Board
 from a2a_watch.watch.mounts import file_system, is_remote
 from a2a_watch.watch.record import Record
-from a2a_watch.watch.sight import Sight
+from a2a_watch.watch.sight import REFUSED, WAKES, Sight
 from a2a_watch.watch.wakeups import Wakeups
 
 POLL_SECONDS = 2.0  # between two looks where the kernel tells nothing, and at a root that is not there
@@ -104,7 +105,7 @@ class Post:
         agent, _, rest = os.path.relpath(path, self._root).partition("/")
         if agent == ".":
             return False
-        if agent != ".." and (not rest or is_message_name(rest) or rest == MARKER):
+        if agent != ".." and (not rest or is_message_name(rest) or rest in (MARKER, f"{WAKES}/{REFUSED}")):
             self._woken.add(agent)
             self._silent.discard(agent)
             self.board.wake(agent, time.monotonic())
@@ -135,13 +136,15 @@ class Post:
             return 0, 0
         sight = self._sights.setdefault(agent, Sight(self._root, agent))
         # Order: the time, then the look. What comes between makes it another time.
-        before, changed = sight.mail(), durable.changed(folder, 0)
+        before, refused, changed = sight.mail(), sight.refused, durable.changed(folder, 0)
         self._empty.pop(agent, None)
         try:
             sight.look()
         finally:
             now = time.monotonic()
-            self.board.saw(agent, sight.mail(), now)
+            self.board.saw(agent, sight.news(), now)
+            if sight.refused and sight.refused != refused:
+                log.info("%s was not woken: %s", one_line(agent, 100), UNWOKEN)
             if sight.locked:
                 self.board.look_at(agent, now + SOON_SECONDS)
             if sight.unfinished:

@@ -12,6 +12,8 @@ from a2a_watch.message import READ_LIMIT, NotAMessage, decode, one_line
 from a2a_watch.names import is_message_name
 from a2a_watch.watch.board import Mail
 
+WAKES, REFUSED = ".wakes", ".refused"  # in an inbox; hooks/wake writes them
+
 
 class Sight:
     """What was seen of `agent`'s inbox under `root`; `look` sees it anew."""
@@ -20,6 +22,7 @@ class Sight:
         self._inbox = Inbox(root, agent)
         self._mail: dict[str, tuple[int, Mail | None]] = {}
         self._fields: dict[str, dict[str, str]] = {}
+        self.refused = 0.0  # when no session was woken for the newest message, 0 for never
         self.unfinished = False  # a writer may still be at one of the files; look again soon
         self.locked = False  # the marker is not true, for another program has the lock; look again soon
 
@@ -51,6 +54,10 @@ class Sight:
             self.unfinished |= not done
         for name in self._fields.keys() - self._mail.keys():
             del self._fields[name]
+        # hooks/wake: the claim of a message for which it refused to wake is not empty.
+        name, inode = found[-1] if found else ("", 0)
+        is_refused = durable.size(self._inbox.path(os.path.join(WAKES, f"{name} {inode}"))) > 0
+        self.refused = durable.changed(self._inbox.path(os.path.join(WAKES, REFUSED)), 0) if is_refused else 0
         if not is_marked(folder, self._inbox.agent, self._fields):
             # Without a wait: whoever has the lock refreshes the marker, and other agents wait for this look.
             self.locked = not self._inbox.refresh_marker(time.time(), self._fields, 0)
@@ -59,6 +66,11 @@ class Sight:
     def mail(self) -> list[Mail]:
         """Return the messages of the last look."""
         return [mail for _, mail in self._mail.values() if mail]
+
+    def news(self) -> list[Mail]:
+        """Return what a person is told of: the messages, and that nobody is woken for them."""
+        unwoken = Mail(f"{self._inbox.agent}/{REFUSED} {self.refused}", unwoken=True)
+        return [*self.mail(), *([unwoken] if self.refused else [])]
 
     @property
     def is_empty(self) -> bool:

@@ -138,10 +138,14 @@ class Session:
         """Wait until the session waits for a prompt."""
         eventually(self.is_idle, "the session is not at a prompt", self.screen)
 
-    def type(self, text: str) -> None:
-        """Put text into the prompt box and send it."""
+    def put(self, text: str) -> None:
+        """Put text into the prompt box."""
         self._tmux("send-keys", "-l", text)
         eventually(lambda: self.box() == text, f"{text!r} does not stand in the prompt box", self.screen)
+
+    def type(self, text: str) -> None:
+        """Put text into the prompt box and send it."""
+        self.put(text)
         self.press("Enter")
         eventually(lambda: self.box() != text, f"{text!r} was not sent", self.screen)
 
