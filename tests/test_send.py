@@ -173,6 +173,13 @@ def test_several_recipients_get_a_message_and_a_line_each(world: World) -> None:
     assert [f"({message['id']})" for message in sent] == [line.split()[-1] for line in lines]
 
 
+def test_blanks_around_a_name_belong_to_it(world: World) -> None:
+    """A folder may be named so; around the names of a list they do not count."""
+    assert world.run(SEND, "  blanks  ", "x").returncode == 0
+    assert world.run(SEND, " listed ,project-b", "x").returncode == 0
+    assert sorted(path.name for path in world.root.iterdir()) == ["  blanks  ", "listed", "project-b"]
+
+
 def test_an_inbox_whose_name_holds_a_comma_is_meant_when_it_is_there(world: World) -> None:
     """`a2a-send a,b` goes to the inbox `a,b` when there is one."""
     (world.root / "a,b").mkdir(parents=True)

@@ -1,5 +1,6 @@
 """`a2a-watch setup`: Claude Code's sessions get their mail."""
 
+import json
 import os
 import shutil
 import sys
@@ -21,7 +22,8 @@ from a2a_watch.names import Problem
 @click.option(
     "--wake/--no-wake", default=None, help="Whether mail wakes an idle session; costs tokens, and is bounded."
 )
-def command(dry_run: bool, yes: bool, project: bool, wake: bool | None) -> None:
+@click.option("--statusline", is_flag=True, help="Show how mail gets into the status line, and change nothing.")
+def command(dry_run: bool, yes: bool, project: bool, wake: bool | None, statusline: bool) -> None:
     """Give Claude Code's sessions their mail: hooks, permissions and skills.
 
     Every change is shown and asked for; the settings stay as they are but for the new entries, with a backup beside
@@ -29,6 +31,9 @@ def command(dry_run: bool, yes: bool, project: bool, wake: bool | None) -> None:
     """
     python, why = real_python()
     plan = Plan(Surroundings(), project, python, wake)
+    if statusline:
+        _show_status_line(plan)
+        return
     if why:
         click.echo(f"{why}; the hook will use {python}\n")
     changed = carry_out(plan.setup(), dry_run, yes, "a2a-watch setup")
@@ -44,6 +49,17 @@ def command(dry_run: bool, yes: bool, project: bool, wake: bool | None) -> None:
         folder = os.path.dirname(os.path.abspath(sys.argv[0]))
         click.echo(f"a2a-send is not on this PATH, and so on no session's. Add to your shell's start file:\n"
                    f'  export PATH="{folder}:$PATH"')  # fmt: skip
+
+
+def _show_status_line(plan: Plan) -> None:
+    line = plan.status_line()
+    if not line:
+        click.echo("Your status line shows mail.")
+        return
+    text = json.dumps({"statusLine": line}, indent=2, ensure_ascii=False)[2:-2]
+    click.echo(f"Mail in the status line of Claude Code: put this into {plan.settings}\n\n{text}\n")
+    if " sh -c " in str(line["command"]):
+        click.echo("It shows what yours shows now, and a line above it while mail waits.")
 
 
 def carry_out(

@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from a2a_watch.durable import remove_empty
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.settings import DRAIN, WAKE, WRITE, Entries, own_handlers, parse, value_at
+from a2a_watch.install.settings import DRAIN, STATUS, WAKE, WRITE, Entries, own_handlers, parse, status_line, value_at
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.names import Problem
 
@@ -95,6 +95,14 @@ class Plan:
             if self._edit(before, self._entries.add) == self._edit(old, self._entries.add):
                 return True
         return False
+
+    def status_line(self) -> dict[str, object]:
+        """Return the value of `statusLine` that shows mail and what it shows now; empty when it shows mail already."""
+        try:
+            settings = parse((read(self.settings) or b"").decode("utf-8-sig"))
+        except (Problem, UnicodeError) as error:
+            raise Problem(f"{self.settings}: {error}", f"$EDITOR {shlex.quote(self.settings)}") from None
+        return status_line(settings, shlex.quote(os.path.join(share(), "hooks", STATUS)))
 
     def tidy(self) -> None:
         """Remove the folders that the skills were in, where they are empty now."""

@@ -14,7 +14,7 @@ from a2a_watch.names import Problem
 TIMEOUTS = {"SessionStart": 10, "UserPromptSubmit": 10, "Stop": 10, "SessionEnd": 2}
 WAKE_EVENTS = ("SessionStart", "CwdChanged", "FileChanged")  # a change of directory ends the client's watch
 EVENTS = [*TIMEOUTS, *WAKE_EVENTS[1:]]
-DRAIN, WAKE = "drain-inbox", "wake"  # our programs in hooks/
+DRAIN, WAKE, STATUS = "drain-inbox", "wake", "statusline"  # our programs in hooks/
 EVERY = ("", "*")  # matchers that are none
 MARKER = ".pending"
 REWAKES = {"asyncRewake": True}  # that it may run behind an idle session, and wakes it by exiting 2
@@ -110,6 +110,19 @@ def value_at(data: Any, path: Path, otherwise: object = None) -> Any:
         except (LookupError, TypeError):
             return otherwise
     return data
+
+
+def status_line(data: object, command: str) -> dict[str, object]:
+    """Return `statusLine` with `command` before the person's own; empty when ours is in it already."""
+    found = value_at(data, ("statusLine",))
+    old = found if isinstance(found, dict) else {}
+    theirs = old.get("command")
+    if isinstance(theirs, str) and f"/hooks/{STATUS}" in theirs:
+        return {}
+    whole = f"{command} sh -c {shlex.quote(theirs)}" if isinstance(theirs, str) else command
+    more = {key: int(item) if isinstance(item, float) and item.is_integer() else item for key, item in old.items()}
+    # 5 s: by itself the client asks only when something happens in the session.
+    return {"type": "command", **more, "command": whole, "refreshInterval": more.get("refreshInterval", 5)}
 
 
 def is_plain(data: object, path: Path) -> bool:

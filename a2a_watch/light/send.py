@@ -142,10 +142,10 @@ def send(arguments: list[str]) -> int:
 def _address(request: Request, root: str, me: str) -> tuple[list[str], str]:
     if request.reply is None:
         # A folder name may hold a comma; when such an inbox is there, it is meant.
-        one = durable.exists(os.path.join(root, request.to)) and "/" not in request.to
-        names = [request.to] if one else request.to.split(",")
+        one = "," not in request.to or (durable.exists(os.path.join(root, request.to)) and "/" not in request.to)
+        names = [request.to] if one else [name.strip() for name in request.to.split(",")]
         try:
-            return list(dict.fromkeys(agent_name(name.strip()) for name in names)), request.subject or ""
+            return list(dict.fromkeys(map(agent_name, names))), request.subject or ""
         except Problem as problem:
             raise Misuse(str(problem), "a2a-send --help") from None
     inbox, folder, name = find(root, [me], request.reply)
