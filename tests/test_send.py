@@ -177,7 +177,8 @@ def test_blanks_around_a_name_belong_to_it(world: World) -> None:
     """A folder may be named so; around the names of a list they do not count."""
     assert world.run(SEND, "  blanks  ", "x").returncode == 0
     assert world.run(SEND, " listed ,project-b", "x").returncode == 0
-    assert sorted(path.name for path in world.root.iterdir()) == ["  blanks  ", "listed", "project-b"]
+    assert {"  blanks  ", "listed", "project-b"} <= {path.name for path in world.root.iterdir()}
+    assert len(world.names("  blanks  ")) == len(world.names("listed")) == 1
 
 
 def test_an_inbox_whose_name_holds_a_comma_is_meant_when_it_is_there(world: World) -> None:
