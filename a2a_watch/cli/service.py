@@ -1,6 +1,8 @@
 """`a2a-watch service`: the watcher starts with the session and is kept running."""
 
 import os
+import shlex
+import shutil
 import sys
 from functools import partial
 
@@ -9,7 +11,7 @@ import click
 from a2a_watch.cli.run import command as run
 from a2a_watch.cli.setup import carry_out
 from a2a_watch.install.change import Change, read
-from a2a_watch.install.service import Service, service, start
+from a2a_watch.install.service import ON_MAIL, Service, service, start
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.names import Problem
 
@@ -28,16 +30,30 @@ def install(dry_run: bool, yes: bool, options: tuple[str, ...]) -> None:
 
     OPTIONS are those of `a2a-watch run`, as `--no-preview`. Run it again after an update or a move.
     """
-    run.make_context("a2a-watch run", list(options))
+    asked = run.make_context("a2a-watch run", list(options)).params["on_mail"]
     here = Surroundings()
     one = service(here)
-    change = one.change(list(options))
+    change = one.change(_by_path(options, asked) if asked else list(options))
     carry_out([change] if change.old != change.new else [], dry_run, yes, "a2a-watch service install", one.end)
     if not dry_run:
         os.makedirs(here.root(), 0o700, exist_ok=True)
         for told in start(one, here.root()):
             click.echo(told)
         click.echo("It runs; to see it: a2a-watch status")
+
+
+def _by_path(options: tuple[str, ...], asked: tuple[str, ...]) -> list[str]:
+    """Return `options` with the absolute path of the program of `--on-mail`: a service has a PATH of its own."""
+    found = shutil.which(asked[0])
+    if not found:
+        raise Problem(f"--on-mail: there is no program {asked[0]}", f"ls -l {shlex.quote(asked[0])}")
+    words, rest = [], iter(options)
+    for word in rest:
+        if word == ON_MAIL:
+            next(rest)
+        elif not word.startswith(f"{ON_MAIL}="):
+            words.append(word)
+    return [*words, ON_MAIL, shlex.join([os.path.abspath(found), *asked[1:]])]
 
 
 @command.command()

@@ -24,6 +24,7 @@ from a2a_watch.watch.record import read as record
 READY_SECONDS = 15.0  # a slow disk and a cold Python
 END_SECONDS = 5.0  # launchd does not wait for the end
 NAME = "a2a-watch"
+ON_MAIL = "--on-mail"
 
 
 class Service(Protocol):
@@ -105,8 +106,13 @@ class Systemd:
         self.path = os.path.join(here.config_home, "systemd", "user", f"{NAME}.service")
 
     def change(self, arguments: list[str]) -> Change:
-        """Return what puts the unit there: the shipped one with this program's path."""
+        """Return what puts the unit there: the shipped one with this program's path.
+
+        With `--on-mail` it is not shut in: the person's command may need the net, or whatever else it needs.
+        """
         text = (read(os.path.join(share(), "systemd", f"{NAME}.service")) or b"").decode()
+        if ON_MAIL in arguments:
+            text = re.sub(r"# What works without root.*?(?=\[Install\])", "", text, flags=re.DOTALL)
         words = " ".join(_unit_word(word).replace("$", "$$") for word in [_program(), "run", *arguments])
         lines = [f"ExecStart={words}" if line.startswith("ExecStart=") else line for line in text.split("\n")]
         if self._here.inbox_root:

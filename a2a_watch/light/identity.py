@@ -46,6 +46,10 @@ class Surroundings:
             os.environ.setdefault("DBUS_SESSION_BUS_ADDRESS", "unix:path=" + bus)
         return os.environ.get("DBUS_SESSION_BUS_ADDRESS", "")
 
+    def variables(self, **more: str) -> dict[str, str]:
+        """Return the environment for a program that is started, with `more` in it."""
+        return {**os.environ, **more}
+
     def root(self) -> str:
         """Return the absolute path of the folder of all inboxes; raise Problem when it has none."""
         given = self.inbox_root

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from a2a_watch.light.identity import Surroundings
 from a2a_watch.message import one_line
 from a2a_watch.names import Problem, stamp
 from a2a_watch.watch.board import Notice
@@ -24,6 +25,7 @@ from a2a_watch.watch.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from a2a_watch.watch.notices import Notices
+    from a2a_watch.watch.onmail import Call
 
 CALLS = 10_000  # taken from the queue before the looks that they ask for
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -34,8 +36,9 @@ log = logging.getLogger("a2a-watch")
 class Watcher:
     """One watcher of `root`; `run` returns when a signal ends it."""
 
-    def __init__(self, root: str, options: Options, supervisor: Supervisor) -> None:
-        self._root, self._options, self._supervisor = root, options, supervisor
+    def __init__(self, here: Surroundings, options: Options) -> None:
+        self._here, self._root, self._options = here, here.root(), options
+        self._supervisor = Supervisor(here.notify_socket, here.watchdog_seconds)
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._post: Post | None = None
         self._notices: Notices | None = None
@@ -82,8 +85,10 @@ class Watcher:
     def _turn(self) -> None:
         """Wait for the next thing to do, and do it."""
         due = [self._rescan_at, *([self._poll_at] if self._polls() else [])]
-        more = self._post.board.due() if self._post else None
-        wait = max(0.0, min([*due, more] if more is not None else due) - time.monotonic())
+        if self._post:
+            more = [self._post.board.due(), self._post.on_mail.due() if self._post.on_mail else None]
+            due += [when for when in more if when is not None]
+        wait = max(0.0, min(due) - time.monotonic())
         if self._supervisor.patience:
             wait = min(wait, self._supervisor.patience / 2)
         try:
@@ -124,6 +129,10 @@ class Watcher:
         for notice in post.board.over():
             if self._notices:
                 self._notices.withdraw(notice)
+        if on_mail := post.on_mail:
+            for call in on_mail.calls(time.monotonic()):
+                self._save(called=on_mail.told())  # Order: the same
+                on_mail.run(call)
 
     def _rescan(self) -> None:
         """See that everything that must live does, and look at every agent."""
@@ -140,6 +149,8 @@ class Watcher:
                 self._complain("root", f"{self._root}: {error.strerror}; looking again every {POLL_SECONDS:g} s")
                 return
             self._post, self._rescan_at = post, now + self._options.rescan
+            if self._options.on_mail:
+                self._have_run(post)
             self._wrong.pop("root", None)
             self._save(pid=os.getpid(), since=stamp(time.time()), notices=self._way, error=None)
         # Order: hear, then look, so that nothing falls between.
@@ -150,6 +161,24 @@ class Watcher:
             self._save(observes=self._post.how)
         self._post.wake_all(now)
         self._work(self._post)
+
+    def _have_run(self, post: Post) -> None:
+        from a2a_watch.watch.onmail import OnMail
+
+        post.on_mail = OnMail(
+            self._options, post.record.keys("called"), self._here.variables,
+            lambda *said: self._calls.put(partial(self._ended, post, *said)),
+        )  # fmt: skip
+
+    def _ended(self, post: Post, call: Call, why: str) -> None:
+        """Take that the person's command has ended."""
+        if post.on_mail:
+            post.on_mail.ended(call)
+        if why:
+            self._complain("on-mail", f"--on-mail {self._options.on_mail[0]}: {why}; mail is delivered all the same")
+        else:
+            self._wrong.pop("on-mail", None)
+            log.info("ran %s for %s: %d new", self._options.on_mail[0], one_line(call.agent, 100), len(call.mail))
 
     def _heard(self, path: str) -> None:
         self._calls.put(partial(self._woke, path))

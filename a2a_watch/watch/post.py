@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from a2a_watch import durable
 from a2a_watch.marker import MARKER
@@ -17,6 +18,9 @@ from a2a_watch.watch.mounts import file_system, is_remote
 from a2a_watch.watch.record import Record
 from a2a_watch.watch.sight import REFUSED, WAKES, Sight
 from a2a_watch.watch.wakeups import Wakeups
+
+if TYPE_CHECKING:
+    from a2a_watch.watch.onmail import OnMail
 
 POLL_SECONDS = 2.0  # between two looks where the kernel tells nothing, and at a root that is not there
 SOON_SECONDS = 0.3  # until the next look at an inbox that is locked
@@ -36,6 +40,7 @@ class Options:
     quiet: tuple[str, ...] = ()
     rescan: float = 60.0
     poll: bool = False
+    on_mail: tuple[str, ...] = ()  # the words of a command
 
 
 class Post:
@@ -52,7 +57,8 @@ class Post:
             who = f"process {has.get('pid', '?')}, since {has.get('since', '?')}"
             raise Problem(f"another watcher has {root}: {who}", "a2a-watch status")
         self.record = Record(self._root)
-        self.board = Board(self.record.announced(), options.quiet, options.preview, options.notify)
+        self.board = Board(self.record.keys("announced"), options.quiet, options.preview, options.notify)
+        self.on_mail: OnMail | None = None
         self._sights: dict[str, Sight] = {}
         self._changed: dict[str, float] = {}
         self._empty: dict[str, float] = {}  # nothing waits there, and nothing will until this time of change is another
@@ -143,6 +149,8 @@ class Post:
         finally:
             now = time.monotonic()
             self.board.saw(agent, sight.news(), now)
+            if self.on_mail:
+                self.on_mail.saw(agent, sight.mail(), now)
             if sight.refused and sight.refused != refused:
                 log.info("%s was not woken: %s", one_line(agent, 100), UNWOKEN)
             if sight.locked:
@@ -159,7 +167,9 @@ class Post:
         return len(before), len(sight.mail())
 
     def close(self) -> None:
-        """Hear nothing more and let go of the lock."""
+        """Hear nothing more, run nothing more and let go of the lock."""
+        if self.on_mail:
+            self.on_mail.stop()
         if self._wakeups:
             self._wakeups.stop()
         self._lock.__exit__()

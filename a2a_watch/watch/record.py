@@ -1,4 +1,4 @@
-"""The watcher's one file, `<root>/.watcher`: who it is, how it fares, and what it has announced.
+"""The watcher's one file, `<root>/.watcher`: who it is, how it fares, what it has announced and run for.
 
 It is a hint for people and for the next watcher. Whether one runs is told by the lock on the root alone; without the
 file, what waits is announced once more.
@@ -23,9 +23,9 @@ class Record:
         self._root = root
         self.facts = read(root)
 
-    def announced(self) -> list[str]:
-        """Return the keys of what was announced, oldest first."""
-        keys = self.facts.get("announced")
+    def keys(self, fact: str) -> list[str]:
+        """Return the keys of mail that stand in a fact: of what was announced, or run for; oldest first."""
+        keys = self.facts.get(fact)
         return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
 
     def save(self, **facts: Any) -> None:
