@@ -14,7 +14,7 @@ from typing import Any
 from tests.kit import PYTHON, World
 
 WATCH = Path(sys.executable).parent / "a2a-watch"
-TOOLS = ("chmod", "env", "ln", "rm", "setpriv", "sh", "sleep")
+TOOLS = ("chmod", "env", "find", "ln", "ls", "mkdir", "rm", "setpriv", "sh", "sleep", "touch", "wc")
 # Values of the module under test that stand for places of the machine, such as the folder of managed settings.
 _WITH_CONSTANTS = """
 import sys

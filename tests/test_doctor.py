@@ -30,7 +30,7 @@ def test_after_setup_nothing_is_wrong(clinic: Clinic) -> None:
     assert str(clinic.world.root) in by_link["root"]
     assert "2.1.332" in by_link["client"]
     links = {"agent", "root", "PATH", "client", "hooks", "hook", "python3", "skills", "permissions", "sandbox"}
-    links |= {"watcher", "events", "bus"}
+    links |= {"wake", "watcher", "events", "bus"}
     assert set(by_link) == (links if sys.platform == "linux" else links - {"events", "bus"})
     assert str(clinic.bin / "a2a-send") in [one.says for one in found if one.link == "PATH"]
     assert by_link["hook"].count(" ms ") == 2

@@ -190,10 +190,10 @@ def lines(paths: list[Path]) -> int:
 
 
 def test_it_can_be_read_in_one_sitting() -> None:
-    """The core stays under 1,000 lines, what a session runs under 2,000, all under 5,100, a file at about 250."""
+    """The core stays under 1,000 lines, what a session runs under 2,000, all under 5,200, a file at about 250."""
     assert lines(CORE) < 1_000
     assert lines(BARE) < 2_000
-    assert lines(ALL) < 5_100
+    assert lines(ALL) < 5_200
     assert {name_of(path): lines([path]) for path in ALL if lines([path]) > 300} == {}
 
 

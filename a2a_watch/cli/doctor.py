@@ -7,6 +7,7 @@ import sys
 import click
 
 from a2a_watch.install.checks import Checks
+from a2a_watch.install.waking import waking
 from a2a_watch.install.watcher import watcher
 from a2a_watch.light.identity import Surroundings
 from a2a_watch.message import one_line
@@ -21,7 +22,8 @@ def command(as_json: bool, notify: bool) -> None:
     Exits 1 when one fails. Nothing is changed: mail is tried in a folder of its own.
     """
     here = Surroundings()
-    findings = [*Checks(here).run(), *watcher(here, notify)]
+    checks = Checks(here)
+    findings = [*checks.run(), *waking(here, checks), *watcher(here, notify)]
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(one) for one in findings], indent=2))
     else:

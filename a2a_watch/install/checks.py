@@ -18,7 +18,7 @@ from a2a_watch import durable
 from a2a_watch.install.change import read
 from a2a_watch.install.interpreter import output_of, real_python
 from a2a_watch.install.plan import Plan, share
-from a2a_watch.install.settings import TIMEOUTS, WRITE, is_plain, own_handlers, parse, value_at, words
+from a2a_watch.install.settings import DRAIN, TIMEOUTS, WRITE, is_plain, own_handlers, parse, value_at, words
 from a2a_watch.install.trial import try_hook
 from a2a_watch.light.identity import Identity, Surroundings
 from a2a_watch.light.lookup import agents
@@ -51,8 +51,8 @@ class Checks:
 
     def __init__(self, here: Surroundings) -> None:
         self._here, self._me, self._root = here, Identity(here), here.root()
-        self._settings: dict[str, Any] = {}
-        self._send = ""
+        self.settings: dict[str, Any] = {}  # those that are in force here, by their paths, the user's first
+        self.send = ""  # the path of a2a-send, as soon as it was found
         self._broken: list[Finding] = []
         project = os.path.join(self._me.project_root, ".claude")
         paths = [os.path.join(here.config, "settings.json")]
@@ -60,20 +60,18 @@ class Checks:
         paths += [f"{MANAGED}/managed-settings.json", *sorted(glob.glob(f"{MANAGED}/managed-settings.d/*.json"))]
         for path in paths:
             try:
-                self._settings[path] = parse((read(path) or b"").decode("utf-8-sig"))
+                self.settings[path] = parse((read(path) or b"").decode("utf-8-sig"))
             except (Problem, UnicodeError) as error:
                 self._broken.append(Finding("settings", "fail", f"{path}: {error}", f"$EDITOR {quote(path)}"))
-        own = [(data, path) for data in self._settings.values() for path in own_handlers(data)]
+        own = [(data, path) for data in self.settings.values() for path in own_handlers(data, DRAIN)]
         # Under a narrow matcher, or switched to something else, it is missing.
         self._events = {str(path[1]) for data, path in own if is_plain(data, path)}
         self._commands = list(dict.fromkeys(str(value_at(data, (*path, "command"))) for data, path in own))
-        mine = self._settings.get(paths[0], {})
-        self._mine = {value_at(mine, (*path, "command")) for path in own_handlers(mine)}
         enabled: dict[str, object] = {}
-        for data in self._settings.values():
+        for data in self.settings.values():
             found = value_at(data, ("enabledPlugins",))
             enabled.update(found if isinstance(found, dict) else {})
-        self._plugin = next((name for name, on in enabled.items() if on is True and name.startswith("a2a-watch@")), "")
+        self.plugin = next((name for name, on in enabled.items() if on is True and name.startswith("a2a-watch@")), "")
 
     def run(self) -> Iterator[Finding]:
         """Yield what was found, from the sender to the model."""
@@ -81,6 +79,16 @@ class Checks:
         for check in (self._agent, self._inbox, self._path, self._client, self._switches, self._hooks, self._python,
                       self._skills, self._words, self._old_scripts, self._mail):  # fmt: skip
             yield from check()
+
+    def may_run(self, program: str) -> set[str]:
+        """Return the commands of `program` that may be tried: the user's own, and those of this installation.
+
+        A stranger's repository must not have its commands run by asking what is wrong.
+        """
+        mine = self.settings.get(os.path.join(self._here.config, "settings.json"), {})
+        plans = [Plan(self._here, False, python) for python in ("", real_python()[0])]
+        return {*(value_at(mine, (*path, "command")) for path in own_handlers(mine, program)),
+                *(plan.command if program == DRAIN else plan.wake for plan in plans)}  # fmt: skip
 
     def _agent(self) -> Iterator[Finding]:
         answer = self._me.answer
@@ -122,7 +130,7 @@ class Checks:
                 yield Finding("PATH", "fail", f"{found} does not run", f"{quote(found)} --help")
             else:
                 yield Finding("PATH", "ok", found)
-                self._send = found if program == "a2a-send" else self._send
+                self.send = found if program == "a2a-send" else self.send
 
     def _client(self) -> Iterator[Finding]:
         words = output_of(["claude", "--version"]).split()
@@ -140,19 +148,19 @@ class Checks:
     def _switches(self) -> Iterator[Finding]:
         for switch in ("disableAllHooks", "allowManagedHooksOnly"):
             # The last that says something is in force.
-            set_in = [path for path, data in self._settings.items() if value_at(data, (switch,)) is not None]
+            set_in = [path for path, data in self.settings.items() if value_at(data, (switch,)) is not None]
             path = set_in[-1] if set_in else ""
             managed = path.startswith(MANAGED) or switch == "disableAllHooks"
-            if path and managed and value_at(self._settings[path], (switch,)) is True:
+            if path and managed and value_at(self.settings[path], (switch,)) is True:
                 yield Finding("hooks", "fail", f"{switch} in {path}: no hook of yours runs", f"$EDITOR {quote(path)}")
 
     def _hooks(self) -> Iterator[Finding]:
-        if self._plugin and self._plugin not in output_of(["claude", "plugin", "list"]):
-            what = f"{self._plugin} is switched on in the settings, and the client does not have it"
-            yield Finding("hooks", "fail", what, f"claude plugin install {self._plugin}")
-        elif self._plugin and not self._commands:
+        if self.plugin and self.plugin not in output_of(["claude", "plugin", "list"]):
+            what = f"{self.plugin} is switched on in the settings, and the client does not have it"
+            yield Finding("hooks", "fail", what, f"claude plugin install {self.plugin}")
+        elif self.plugin and not self._commands:
             yield Finding("hooks", "ok", "from the plugin")
-        elif self._plugin:
+        elif self.plugin:
             what = "from the plugin and the settings: no mail is shown twice, but each event costs twice"
             yield Finding("hooks", "warn", what, "a2a-watch uninstall, or claude plugin uninstall a2a-watch")
         elif not self._commands:
@@ -165,15 +173,13 @@ class Checks:
             yield Finding("hooks", "warn", "without --receipts: what was shown counts as read", SETUP)
         else:
             yield Finding("hooks", "ok", "at " + ", ".join(TIMEOUTS))
-        plugin = [quote(os.path.join(share(), "hooks", "drain-inbox")) + " --receipts"] if self._plugin else []
-        mine = {*self._mine, *plugin, *(Plan(self._here, False, python).command for python in ("", real_python()[0]))}
+        plugin = [quote(os.path.join(share(), "hooks", "drain-inbox")) + " --receipts"] if self.plugin else []
         for command in self._commands or plugin:
-            if command not in mine:
-                # A stranger's repository must not have its commands run by asking what is wrong.
+            if command not in {*self.may_run(DRAIN), *plugin}:
                 yield Finding("hook", "warn", f"not tried, for a project has it: {command}", f"{SETUP} --project")
                 continue
             try:
-                yield Finding("hook", "ok", f"shows mail once: {try_hook(command, self._root, self._send)}")
+                yield Finding("hook", "ok", f"shows mail once: {try_hook(command, self._root, self.send)}")
             except (OSError, ValueError) as error:
                 yield Finding("hook", "fail", f"{command}: {error}", SETUP)
 
@@ -203,14 +209,14 @@ class Checks:
             yield Finding("skills", "ok", "check-inbox, send-note")
 
     def _words(self) -> Iterator[Finding]:
-        sandbox = any(value_at(data, ("sandbox", "enabled")) is True for data in self._settings.values())
+        sandbox = any(value_at(data, ("sandbox", "enabled")) is True for data in self.settings.values())
         for path, word in words(self._root):
-            there = [str(one) for data in self._settings.values() for one in value_at(data, path, [])]
+            there = [str(one) for data in self.settings.values() for one in value_at(data, path, [])]
             if path == WRITE:
                 there = [os.path.join(self._here.home, one[2:]) if one.startswith("~/") else one for one in there]
                 there = [word for one in there if (word + "/").startswith(one.rstrip("/") + "/")]
             no = ("sandbox", "filesystem", "denyWrite") if path == WRITE else ("permissions", "deny")
-            if any(word in value_at(data, no, []) for data in self._settings.values()):
+            if any(word in value_at(data, no, []) for data in self.settings.values()):
                 yield Finding(str(path[0]), "fail", f"{'.'.join(no)} has {word}", "$EDITOR ~/.claude/settings.json")
             elif word in there:
                 yield Finding(str(path[0]), "ok", word)
@@ -228,7 +234,7 @@ class Checks:
             yield Finding(
                 "old scripts", "warn", "they lose mail that was never shown", "rm " + " ".join(map(quote, old))
             )
-        for path, data in self._settings.items():
+        for path, data in self.settings.items():
             if "drain-inbox.sh" in json.dumps(value_at(data, ("hooks",), {})):
                 yield Finding(
                     "old scripts",

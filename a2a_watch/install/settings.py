@@ -17,7 +17,9 @@ EVENTS = [*TIMEOUTS, *WAKE_EVENTS[1:]]
 DRAIN, WAKE, STATUS = "drain-inbox", "wake", "statusline"  # our programs in hooks/
 EVERY = ("", "*")  # matchers that are none
 MARKER = ".pending"
-REWAKES = {"asyncRewake": True}  # that it may run behind an idle session, and wakes it by exiting 2
+REWAKES = {"asyncRewake": True}  # that it may run behind an idle session, and wakes it by exiting so:
+WOKEN = 2
+SWITCH = ".wake"  # in the root: has the plugin's handlers wake
 ALLOW, WRITE = ("permissions", "allow"), ("sandbox", "filesystem", "allowWrite")
 
 
