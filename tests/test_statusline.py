@@ -185,7 +185,8 @@ def test_setup_shows_how(world: World, own: object) -> None:
     house.put(json.dumps({**settings, "statusLine": entry}))
     assert house.done("setup", "--statusline") == "Your status line shows mail.\n"
     house.done("setup", "--yes")
-    house.done("uninstall", "--yes")
+    left = f"Your status line still shows mail; before the program goes, take it out of {house.settings}\n"
+    assert left in house.done("uninstall", "--yes")
     assert house.data()["statusLine"] == entry, "it is the person's, who put it there"
 
 

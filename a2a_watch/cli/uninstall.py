@@ -27,4 +27,6 @@ def command(dry_run: bool, yes: bool, project: bool) -> None:
             click.echo("The watcher's service is still installed; to take it out: a2a-watch service uninstall")
     except Problem:
         pass  # no services here
+    if not plan.status_line():
+        click.echo(f"Your status line still shows mail; before the program goes, take it out of {plan.settings}")
     click.echo(f"Your mail stays in {here.short(plan.root)}.")
