@@ -21,6 +21,7 @@ from bench.worlds import Place
 
 REPO = Path(__file__).resolve().parent.parent
 DRAIN, SEND = str(REPO / "hooks" / "drain-inbox"), str(REPO / "bin" / "a2a-send")
+STATUS_LINE = str(REPO / "hooks" / "statusline")
 INSTALLED = Path(sys.executable).with_name("a2a-send")
 SHELL_DRAIN, SHELL_SEND = str(REPO / "bench" / "shell" / "drain-inbox.sh"), str(REPO / "bench" / "shell" / "a2a-send")
 NOTE = ["project-b", "--subject", "Bumped the shared API version", "pull the shared config and re-run your build"]
@@ -62,6 +63,9 @@ class Bench:
             self._quick.append(ours)
             for beside, limit in ((shell, 0.15), (self._sh, 1.5)):
                 self._bars.append(Bar(f"drain at a {when}, nothing for me; {title}", ours, beside, limit))
+        line = Program("ours", [STATUS_LINE], place, "Status")
+        self._quick.append(line)
+        self._bars.append(Bar(f"status line, nothing for me; {title}", line, self._sh, 1.5))
 
     def _compare(self, title: str, ours: Program, beside: Program, limit: float) -> None:
         self._bars.append(Bar(title, ours, beside, limit))

@@ -1,7 +1,6 @@
 """`a2a-watch run`: the watcher, in the foreground."""
 
 import logging
-import shlex
 
 import click
 
@@ -12,11 +11,15 @@ from a2a_watch.watch.post import Options
 
 
 def _words(_context: click.Context, _parameter: click.Parameter, command: str | None) -> tuple[str, ...]:
+    if command is None:
+        return ()
+    import shlex  # memory that a watcher without it need not have
+
     try:
-        words = tuple(shlex.split(command or ""))
+        words = tuple(shlex.split(command))
     except ValueError as error:
         raise click.BadParameter(f"{str(error).lower()}: {command}") from None
-    if command is not None and not words:
+    if not words:
         raise click.BadParameter("there is no command in it")
     return words
 
